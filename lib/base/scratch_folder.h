@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file_descriptor.h"
+
 namespace cudadiag::base {
 
 class ScratchFolder {
@@ -16,9 +18,12 @@ class ScratchFolder {
 
   // Empty if no folder could be created.
   const std::filesystem::path& path() const { return path_; }
+  // Removes an entry of the folder, with everything below it.
+  void remove(const std::string& name) const;
 
  private:
   std::filesystem::path path_;
+  FileDescriptor folder_;
 };
 
 }  // namespace cudadiag::base

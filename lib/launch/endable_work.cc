@@ -6,14 +6,48 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "launch/optional_thread.h"
 
 namespace cudadiag::launch {
 namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kLook{250};
+// After the second request, work that makes progress has this long to finish, and work that makes none has this long.
+constexpr milliseconds kFinishing{3000}, kStuckAtEnd{500};
+
+// Measures for how long a thread has used no CPU time.
+class Idleness {
+ public:
+  explicit Idleness(clockid_t thread) : thread_(thread) {}
+
+  milliseconds measure() {
+    timespec used{};
+    ::clock_gettime(thread_, &used);
+    const auto now = Clock::now();
+    const bool moved = used.tv_sec != used_.tv_sec || used.tv_nsec != used_.tv_nsec;
+    // If this thread looks late, the whole process was stopped, or the machine was suspended.
+    idle_ =
+        moved ? milliseconds(0) : idle_ + std::min(std::chrono::duration_cast<milliseconds>(now - looked_), 2 * kLook);
+    used_ = used;
+    looked_ = now;
+    return idle_;
+  }
+
+ private:
+  clockid_t thread_;
+  timespec used_{};
+  milliseconds idle_{0};
+  Clock::time_point looked_ = Clock::now();
+};
 
 sigset_t all_requests() {
   sigset_t set;
@@ -57,7 +91,14 @@ void hand_on(const signalfd_siginfo& request) {
 
 }  // namespace
 
-EndableWork::EndableWork(std::chrono::milliseconds patience) {
+EndableWork::EndableWork(milliseconds patience) { start(patience); }
+
+EndableWork::EndableWork(milliseconds patience, GiveUp give_up) : give_up_(std::move(give_up)) {
+  ::pthread_getcpuclockid(::pthread_self(), &worker_);
+  start(patience);
+}
+
+void EndableWork::start(milliseconds patience) {
   const sigset_t requests = all_requests();
   requests_ = base::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
   done_ = base::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
@@ -76,17 +117,27 @@ EndableWork::~EndableWork() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-void EndableWork::take_requests(std::chrono::milliseconds patience) const {
-  using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> first;
+void EndableWork::take_requests(milliseconds patience) const {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the work's own thread handles the other signals
+  std::optional<Clock::time_point> first, second;
+  Idleness idleness(worker_);
   while (true) {
     std::array<pollfd, 2> sources = {{{requests_.get(), POLLIN, 0}, {done_.get(), POLLIN, 0}}};
-    if (::poll(sources.data(), sources.size(), -1) < 0) continue;
+    if (::poll(sources.data(), sources.size(), give_up_ ? static_cast<int>(kLook.count()) : -1) < 0) continue;
     if (sources[1].revents != 0) return;
+    if (give_up_) {
+      const milliseconds idle = idleness.measure();
+      give_up_(idle, second && (idle >= kStuckAtEnd || Clock::now() - *second >= kFinishing));
+    }
     signalfd_siginfo request{};
     if (::read(requests_.get(), &request, sizeof request) != sizeof request) continue;
     if (is_ignored(static_cast<int>(request.ssi_signo))) continue;
-    if (first && Clock::now() - *first >= patience) end_by(static_cast<int>(request.ssi_signo));
+    if (first && Clock::now() - *first >= patience) {
+      if (!give_up_) end_by(static_cast<int>(request.ssi_signo));
+      if (!second) second = Clock::now();
+    }
     if (!first) first = Clock::now();
     hand_on(request);
   }

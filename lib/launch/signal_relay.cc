@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "launch/endable_work.h"
 #include "launch/process.h"
 
 namespace cudadiag::launch {
@@ -21,6 +22,7 @@ constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGU
 bool took_over = false;
 bool leads_session = false;
 volatile sig_atomic_t interrupted_by = 0;  // a signal number
+volatile sig_atomic_t interruptions = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 sigset_t former_blocked;
@@ -34,7 +36,10 @@ void hand_over(const ReceivedSignal& signal) {
 }
 
 extern "C" void on_signal(int signal, siginfo_t* info, void*) {
-  if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) interrupted_by = signal;
+  if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) {
+    interrupted_by = signal;
+    interruptions = interruptions + 1;
+  }
   const bool group_has_it = info->si_code == SI_KERNEL && !(signal == SIGHUP && leads_session);
   const int number = signal != SIGCHLD && !group_has_it ? signal : 0;
   hand_over({number, info->si_code <= 0 ? info->si_pid : 0});
@@ -55,6 +60,7 @@ void take_over(int signal, struct sigaction& before) {
 
 SignalRelay::SignalRelay() {
   interrupted_by = 0;
+  interruptions = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     // Leaves the signals' actions unchanged. Without a pipe, this process could not notice a signal.
     wake_pipe = {-1, -1};
@@ -92,6 +98,8 @@ void SignalRelay::wait(int milliseconds) {
 void SignalRelay::wake() { hand_over({}); }
 
 int ending_signal() { return interrupted_by; }
+
+int ending_signals() { return interruptions; }
 
 std::vector<ReceivedSignal> SignalRelay::take_signals() {
   std::vector<ReceivedSignal> signals;

@@ -1,5 +1,7 @@
-// Protects descriptors 0, 1 and 2 if this program was started without them.
+// Protects descriptors 0, 1 and 2 if this program was started without them. Closes the others.
 #pragma once
+
+#include <span>
 
 namespace cudadiag::launch {
 
@@ -7,6 +9,9 @@ namespace cudadiag::launch {
 // numbers, and could be read or written by mistake. Reading or writing these descriptors still fails. Child processes
 // still find them closed.
 void occupy_standard_descriptors();
+
+// Closes every descriptor above 2 except those in `kept`. Async-signal-safe.
+void close_all_but(std::span<const int> kept);
 
 // Returns true if the descriptor was closed when this program started.
 bool was_closed(int descriptor);

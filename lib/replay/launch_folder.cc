@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/plain_folder.h"
 #include "base/printable.h"
 #include "base/write_all.h"
 #include "replay/description.h"
@@ -33,19 +34,14 @@ base::FileDescriptor open_folder(const fs::path& path) {
   return base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-std::optional<base::Error> store(int folder, const char* name, std::string_view text) {
-  const std::string draft = std::string(name) + ".new";
-  ::unlinkat(folder, draft.c_str(), 0);
-  const base::FileDescriptor file(
-      ::openat(folder, draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.valid() && base::write_all(file.get(), text) && ::renameat(folder, draft.c_str(), folder, name) == 0) {
-    return std::nullopt;
-  }
-  return base::Error{fmt::format("cannot write {} of the saved launch: {}", name, std::strerror(errno)),
+std::optional<base::Error> store(const base::FileDescriptor& folder, const char* name, std::string_view text) {
+  const int error = base::replace_file(folder, name, [&](int file) { return base::write_all(file, text); });
+  if (error == 0) return std::nullopt;
+  return base::Error{fmt::format("cannot write {} of the saved launch: {}", name, std::strerror(error)),
                      "free some disk space"};
 }
 
-std::optional<base::Error> store_texts(int folder, const SavedLaunch& launch) {
+std::optional<base::Error> store_texts(const base::FileDescriptor& folder, const SavedLaunch& launch) {
   for (const auto& [name, text] : {std::pair(kReadme, readme_of(launch)), std::pair(kSource, source_of(launch)),
                                    std::pair(kLaunchFile, write_launch(launch))}) {
     if (auto failure = store(folder, name, text)) return failure;
@@ -166,7 +162,7 @@ std::optional<base::Error> complete_folder(const fs::path& path, const Surroundi
   std::stable_sort(launch.blocks.begin(), launch.blocks.end(), [](const Block& a, const Block& b) {
     return std::pair(!a.variable.empty(), a.address) < std::pair(!b.variable.empty(), b.address);
   });
-  if (auto failure = store_texts(folder.get(), launch)) return failure;
+  if (auto failure = store_texts(folder, launch)) return failure;
   ::unlinkat(folder.get(), wire::saved_launch::kDescription, 0);
   return std::nullopt;
 }
@@ -185,7 +181,7 @@ std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch lau
   for (const Block& block : launch.blocks) {
     if (block.contents && !copy(block.contents->file, block.contents->bytes)) return failure;
   }
-  return store_texts(folder.get(), launch);
+  return store_texts(folder, launch);
 }
 
 }  // namespace cudadiag::replay

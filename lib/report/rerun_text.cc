@@ -192,7 +192,11 @@ std::vector<RerunMessage> RerunText::finish(const Diagnosis& after) {
   if (after.passes.size() <= before_.passes.size()) return {};
   print_races(after);
   if (const auto gain = diagnose::gain(before_, after)) print_failure(*gain, after);
-  if (!is_quiet()) say(fmt::format("the command ran {} times in all", after.passes.size()));
+  if (!is_quiet()) {
+    const auto cut = std::ranges::count_if(after.passes, [](const auto& pass) { return pass.cut_short.has_value(); });
+    say(fmt::format("the command ran {} times in all{}", after.passes.size(),
+                    cut == 0 ? "" : fmt::format("; cudadiag ended {} of these runs early", cut)));
+  }
   return std::exchange(messages_, {});
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "session/process_life.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
@@ -73,7 +74,10 @@ bool keep(const fs::path& session) {
   return mark.valid();
 }
 
-bool unkeep(const fs::path& session) { return ::unlink((session / kKept).c_str()) == 0 || errno == ENOENT; }
+bool unkeep(const fs::path& session) {
+  const base::FileDescriptor folder = base::open_plain_folder(AT_FDCWD, session.c_str());
+  return folder.valid() && (::unlinkat(folder.get(), kKept, 0) == 0 || errno == ENOENT);
+}
 
 bool is_kept(const fs::path& session) {
   struct stat status {};

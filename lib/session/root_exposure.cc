@@ -3,22 +3,60 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cudadiag::session {
+#include <system_error>
 
-std::string exposure_of(int root, const std::filesystem::path& folder) {
-  constexpr const char* kAnother = "choose a folder that only you can write to with -o FOLDER or CUDADIAG_DIR";
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as many as the kernel follows
+
+bool is_foreign(const struct stat& folder) { return folder.st_uid != 0 && folder.st_uid != ::geteuid(); }
+
+bool is_exposed(const fs::path& folder) {
   struct stat status {};
-  if (::fstat(root, &status) != 0) return "";
-  const bool foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
-  const bool open = (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0;
-  if (foreign) {
-    return folder.string() + " belongs to another user (uid " + std::to_string(status.st_uid) +
+  if (::stat(folder.c_str(), &status) != 0) return false;
+  return is_foreign(status) || ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0);
+}
+
+// Looks from the top down. Each folder is therefore known to be safe before anything in it is looked at.
+std::optional<fs::path> exposed_above(const fs::path& path, int& links) {
+  fs::path folder = path.root_path();
+  for (const fs::path& part : path.relative_path()) {
+    if (is_exposed(folder)) return folder;
+    std::error_code error;
+    const fs::path entry = folder / part, target = fs::read_symlink(entry, error);
+    struct stat link {};
+    if (!error && links-- > 0) {
+      // In a folder with a sticky bit, the owner of a link may replace it.
+      if (::lstat(entry.c_str(), &link) == 0 && is_foreign(link)) return folder;
+      if (auto exposed = exposed_above(folder / target, links)) return exposed;
+    }
+    folder = entry;
+  }
+  return is_exposed(folder) ? std::optional(folder) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<fs::path> exposed_folder(const fs::path& path) {
+  int links = kMostLinks;
+  return exposed_above(path, links);
+}
+
+std::string exposure_of(const fs::path& folder) {
+  constexpr const char* kAnother = "choose a folder that only you can write to with -o FOLDER or CUDADIAG_DIR";
+  const auto exposed = exposed_folder(folder);
+  struct stat status {};
+  if (!exposed || ::stat(exposed->c_str(), &status) != 0) return "";
+  const std::string name = exposed->string();
+  if (is_foreign(status)) {
+    return name + " belongs to another user (uid " + std::to_string(status.st_uid) +
            "), who can replace a session while it is being written; " + kAnother;
   }
-  if (!open) return "";
-  const std::string remedy = status.st_uid == ::geteuid() ? "run chmod o-w " + folder.string() + ", or " : "";
-  return "all users can write to " + folder.string() + " and replace a session while it is being written; " + remedy +
-         kAnother;
+  const std::string remedy = status.st_uid == ::geteuid() ? "run chmod o-w " + name + ", or " : "";
+  return "all users can write to " + name + " and replace a session while it is being written; " + remedy + kAnother;
 }
 
 }  // namespace cudadiag::session

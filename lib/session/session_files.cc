@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "base/plain_file.h"
+#include "base/plain_folder.h"
 #include "session/area/live_place.h"
 #include "session/manifest.h"
 #include "session/notes/replay_tally.h"
 #include "session/notes/saved_call.h"
 #include "session/pass_kind.h"
 #include "session/plain_file.h"
-#include "session/plain_folder.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
 #include "wire/names/unrecorded.h"
@@ -151,12 +151,12 @@ bool is_folder(int parent, const char* name) {
 
 // The depth of the recursion is limited, because only folders that cudadiag creates are visited.
 void remove_own(const base::FileDescriptor& folder, Level level) {
-  for (const std::string& name : names_in(folder)) {
+  for (const std::string& name : base::names_in(folder)) {
     Level inner{};
     if (!is_folder(folder.get(), name.c_str())) {
       if (is_own_file(level, name)) ::unlinkat(folder.get(), name.c_str(), 0);
     } else if (is_own_folder(level, name, inner)) {
-      remove_own(open_plain_folder(folder.get(), name.c_str()), inner);
+      remove_own(base::open_plain_folder(folder.get(), name.c_str()), inner);
       ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);  // fails if something is left in it
     }
   }
@@ -176,7 +176,7 @@ bool is_own_manifest(const fs::path& file) {
 }  // namespace
 
 std::vector<fs::path> areas_in(const fs::path& folder) {
-  std::vector<fs::path> areas = entries_of(folder);
+  std::vector<fs::path> areas = base::entries_of(folder);
   std::erase_if(areas, [](const fs::path& file) { return file.extension() != ".area"; });
   return areas;
 }
@@ -188,21 +188,21 @@ bool has_own_content(const fs::path& folder) {
     return mark || (file.extension() == ".area" && is_area(file));
   };
   for (const fs::path& place : {folder / kRecordFolder, folder}) {
-    const std::vector<fs::path> files = entries_of(place);
+    const std::vector<fs::path> files = base::entries_of(place);
     if (std::any_of(files.begin(), files.end(), is_own)) return true;
   }
   return false;
 }
 
 bool is_only_prepared(const fs::path& folder) {
-  const std::vector<fs::path> entries = entries_of(folder);
+  const std::vector<fs::path> entries = base::entries_of(folder);
   std::error_code error;
   return entries.size() == 1 && entries.front().filename() == kRecordFolder &&
-         fs::is_directory(fs::symlink_status(entries.front(), error)) && entries_of(entries.front()).empty();
+         fs::is_directory(fs::symlink_status(entries.front(), error)) && base::entries_of(entries.front()).empty();
 }
 
 bool remove_session(int root, const char* name) {
-  const base::FileDescriptor folder = open_plain_folder(root, name);
+  const base::FileDescriptor folder = base::open_plain_folder(root, name);
   if (!folder.valid()) return false;
   remove_own(folder, Level::session);
   return ::unlinkat(root, name, AT_REMOVEDIR) == 0;

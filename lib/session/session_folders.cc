@@ -17,8 +17,8 @@
 
 #include "base/environment_value.h"
 #include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "base/utc_text.h"
-#include "session/plain_folder.h"
 #include "session/session_files.h"
 
 namespace cudadiag::session {
@@ -107,14 +107,14 @@ bool is_session(const fs::path& folder) {
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
   // At first, a session in progress contains only the record folder.
   const bool begun =
-      name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
+      name.ends_with(kIncomplete) && base::open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
   return begun || has_own_content(folder);
 }
 
 bool is_blank(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / kManifest, error)) return false;
-  const std::vector<fs::path> entries = entries_of(folder / kRecordFolder);
+  const std::vector<fs::path> entries = base::entries_of(folder / kRecordFolder);
   return std::none_of(entries.begin(), entries.end(),
                       [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
 }

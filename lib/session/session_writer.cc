@@ -15,10 +15,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/plain_folder.h"
 #include "base/write_all.h"
 #include "session/area/sparse_copy.h"
 #include "session/manifest.h"
-#include "session/plain_folder.h"
 #include "session/root_exposure.h"
 #include "session/session_files.h"
 
@@ -83,25 +83,12 @@ fs::path without_dots(const fs::path& folder) {
   return error ? folder : plain;
 }
 
-base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::string& name) {
-  return base::FileDescriptor(
-      ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-}
-
-// Writes a draft next to `name` in `folder` and renames it. A reader therefore sees either the old file or the new one.
 // `path` is used only in messages.
 std::optional<base::Error> replace_file(const base::FileDescriptor& folder, const std::string& name,
                                         const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
-  const std::string draft = name + ".new";
-  ::unlinkat(folder.get(), draft.c_str(), 0);
-  const base::FileDescriptor file = create_in(folder, draft);
-  if (file.valid() && write(file.get()) && ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
-    return std::nullopt;
-  }
-  const int error = errno;
+  const int error = base::replace_file(folder, name, write);
+  if (error == 0) return std::nullopt;
   lacks_room = is_for_lack_of_room(error);
-  if (!file.valid()) return failed("create", path.string() + ".new", error);
-  ::unlinkat(folder.get(), draft.c_str(), 0);
   return failed("write", path, error);
 }
 
@@ -112,21 +99,15 @@ void point_latest_at(const base::FileDescriptor& root, const std::string& sessio
   if (::renameat(root.get(), draft.c_str(), root.get(), kLatest) != 0) ::unlinkat(root.get(), draft.c_str(), 0);
 }
 
-void mend_latest(const fs::path& folder, const base::FileDescriptor& root) {
+void mend_latest(const base::FileDescriptor& root) {
   std::error_code ignored;
+  const fs::path folder = base::path_through(root);
   const fs::path latest = folder / kLatest;
   if (!fs::is_symlink(latest, ignored) || fs::exists(latest, ignored)) return;
   for (const fs::path& session : sessions_in(folder)) {
     if (!session.string().ends_with(kIncomplete)) return point_latest_at(root, session.filename().string());
   }
   ::unlinkat(root.get(), kLatest, 0);
-}
-
-bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& parent, const std::string& name) {
-  struct stat open {
-  }, named{};
-  return ::fstat(folder.get(), &open) == 0 && ::fstatat(parent.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 // Returns false if another process writes to the session. A test by is_being_written() also holds the lock, but only for
@@ -168,7 +149,7 @@ base::Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots
       continue;
     }
     auto& writer = std::get<SessionWriter>(made);
-    add_warning(writer.root_, exposure_of(writer.root_fd_.get(), writer.root_.folder));
+    add_warning(writer.root_, exposure_of(writer.root_.folder));
     if (failed_before) add_warning(writer.root_, first.what);
     return std::move(writer);
   }
@@ -188,11 +169,11 @@ base::Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base
       if (errno == EEXIST) continue;
       return failed("create the session folder", folder, errno);
     }
-    base::FileDescriptor lock = open_plain_folder(root_fd.get(), incomplete.c_str());
+    base::FileDescriptor lock = base::open_plain_folder(root_fd.get(), incomplete.c_str());
     if (!lock.valid() || ::mkdirat(lock.get(), kRecordFolder, 0700) != 0) {
       return failed("create the session folder", folder, errno);
     }
-    base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+    base::FileDescriptor pass = base::open_plain_folder(lock.get(), kRecordFolder);
     if (!pass.valid()) return failed("create the session folder", folder, errno);
     // Waits for a moment if another process is testing this lock with is_being_written().
     while (::flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) continue;
@@ -206,13 +187,13 @@ base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   std::error_code error;
   const fs::path absolute = fs::canonical(folder, error);
   base::FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  base::FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
+  base::FileDescriptor lock = base::open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
   if (!lock_now(lock.get())) {
     return base::Error{absolute.string() + " is being written by another cudadiag process",
                        "wait until that process has ended"};
   }
-  base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+  base::FileDescriptor pass = base::open_plain_folder(lock.get(), kRecordFolder);
   return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));
 }
 
@@ -220,7 +201,7 @@ base::Result<std::string> SessionWriter::begin_pass(const std::string& name) {
   for (int n = 1; n < 1000; ++n) {
     const std::string folder = n == 1 ? name : name + "-" + std::to_string(n);
     if (::mkdirat(lock_.get(), folder.c_str(), 0700) == 0) {
-      pass_fd_ = open_plain_folder(lock_.get(), folder.c_str());
+      pass_fd_ = base::open_plain_folder(lock_.get(), folder.c_str());
       pass_ = folder;
       area_names_.clear();
       if (!pass_fd_.valid()) break;
@@ -257,22 +238,35 @@ std::vector<fs::path> SessionWriter::foreign_areas() const {
   std::set<std::string> own;
   for (const auto& entry : area_names_) own.insert(entry.second);
   std::vector<fs::path> files;
-  for (const std::string& name : names_in(pass_fd_)) {
+  for (const std::string& name : base::names_in(pass_fd_)) {
     fs::path file = pass_folder() / name;
     if (file.extension() == ".area" && !own.contains(file.stem().string())) files.push_back(std::move(file));
   }
   return files;
 }
 
-base::FileDescriptor SessionWriter::create_file(const std::string& name) const { return create_in(pass_fd_, name); }
+base::FileDescriptor SessionWriter::create_file(const std::string& name) const {
+  return base::create_in(pass_fd_, name);
+}
+
+base::FileDescriptor SessionWriter::open_parent(const fs::path& inside) const {
+  base::FileDescriptor folder = base::open_plain_folder(lock_.get(), ".");
+  for (const fs::path& part : inside.parent_path()) {
+    const bool ascends = part == "..";
+    folder = ascends ? base::FileDescriptor() : base::open_plain_folder(folder.get(), part.c_str());
+  }
+  return folder;
+}
+
+void SessionWriter::remove(const fs::path& place) {
+  const fs::path inside = place.lexically_relative(folder_);
+  if (inside.empty() || inside.filename() == "." || inside.filename() == "..") return;
+  base::remove_from(open_parent(inside), inside.filename().string());
+}
 
 std::optional<base::Error> SessionWriter::store_text(const fs::path& file, std::string_view text) {
   const fs::path inside = file.lexically_relative(folder_);
-  base::FileDescriptor folder = open_plain_folder(lock_.get(), ".");
-  for (const fs::path& part : inside.parent_path()) {
-    const bool ascends = part == "..";
-    folder = ascends ? base::FileDescriptor() : open_plain_folder(folder.get(), part.c_str());
-  }
+  const base::FileDescriptor folder = open_parent(inside);
   if (inside.empty() || !folder.valid()) return failed("write", file, inside.empty() ? EINVAL : errno);
   return replace_file(
       folder, inside.filename().string(), file, [&](int draft) { return base::write_all(draft, text); }, lacks_room_);
@@ -309,7 +303,7 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   drop_live_place();
   const fs::path target = final_folder();
   const std::string from = folder_.filename().string(), to = target.filename().string();
-  if (!is_same(lock_, root_fd_, from)) {
+  if (!base::is_entry(lock_, root_fd_, from)) {
     return base::Error{"another program has moved the session's folder " + folder_.string() +
                            " away; the session is in the moved folder",
                        "choose a folder that only you can write to with -o FOLDER"};
@@ -319,19 +313,20 @@ std::optional<base::Error> SessionWriter::finish(const Retention& retention) {
   }
   folder_ = target;
   point_latest_at(root_fd_, to);
-  if (!root_.asked_for) removed_ = retain(root_.folder, folder_, retention);
+  const fs::path root = base::path_through(root_fd_);
+  if (!root_.asked_for) removed_ = retain(root, root / to, retention);
   return std::nullopt;
 }
 
 void SessionWriter::discard() {
   const std::string name = folder_.filename().string();
-  if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
+  if (base::is_entry(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
   // If the session was finished earlier, `latest` may point to it.
-  mend_latest(root_.folder, root_fd_);
+  mend_latest(root_fd_);
 }
 
 void mend_latest(const fs::path& root) {
-  mend_latest(root, base::FileDescriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+  mend_latest(base::FileDescriptor(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
 }
 
 }  // namespace cudadiag::session

@@ -53,6 +53,10 @@ class SessionWriter {
   // Creates or replaces a file of the session, which must be below folder(). Never writes to an existing file or
   // through a link.
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
+  // Removes a file or folder of the session, with everything in it. `place` must be below folder().
+  void remove(const std::filesystem::path& place);
+  // Returns the folder of the pass that is being written.
+  const base::FileDescriptor& opened_pass() const { return pass_fd_; }
   // Creates a file in the pass folder. Returns an invalid descriptor, with errno set, if the file exists already.
   base::FileDescriptor create_file(const std::string& name) const;
   std::optional<base::Error> store_manifest(const Manifest& manifest);
@@ -85,6 +89,7 @@ class SessionWriter {
   static base::Result<SessionWriter> create_in_root(const Root& root, base::FileDescriptor root_fd,
                                                     const std::string& base);
   bool holds(const char* name) const;
+  base::FileDescriptor open_parent(const std::filesystem::path& inside) const;
   std::string area_name(std::size_t index, std::uint32_t pid);
 
   Root root_;

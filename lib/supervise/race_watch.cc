@@ -100,7 +100,7 @@ struct RaceWatch::Watched {
 
 RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
                      std::string disassembler)
-    : arena_(arena), relay_(relay), modules_(modules_in(pass_folder)), modes_(modules_, std::move(disassembler)) {
+    : arena_(arena), relay_(relay), modes_(modules_in(pass_folder), std::move(disassembler)) {
   thread_ = launch::optional_thread([this] { run(); });
 }
 
@@ -179,9 +179,6 @@ session::Races RaceWatch::finish() {
     modes_.wait(kPatience);
   }
   settle(true);
-  // Removes the modules now, because they may take up to 1 GiB per process.
-  std::error_code ignored;
-  if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;
   all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler(), modes_.unknown_opcodes()};
   for (const auto& process : processes_) {

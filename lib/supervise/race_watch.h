@@ -1,5 +1,5 @@
 // Looks for races between streams while the target runs. A separate thread reads the target's rings and collects the
-// races. At the end, removes the device code that the recorder stored for this purpose.
+// races.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class RaceWatch {
   RaceWatch& operator=(const RaceWatch&) = delete;
 
   bool found_any() const { return found_.load(std::memory_order_acquire); }
-  // Call this once, after the target has ended. Reads the remaining records, and removes the target's device code.
+  // Call this once, after the target has ended. Reads the remaining records. The device code is not needed afterwards.
   session::Races finish();
 
  private:
@@ -39,7 +39,6 @@ class RaceWatch {
 
   const launch::Arena& arena_;
   launch::SignalRelay& relay_;
-  const std::filesystem::path modules_;
   KernelModes modes_;
   std::vector<std::unique_ptr<Watched>> processes_;
   std::atomic<bool> stopping_ = false, found_ = false;

@@ -298,10 +298,7 @@ void Recording::note_end(const RunEnd& end) {
     read_areas();
   }
   // The images are not read after this, and they may be large.
-  std::error_code ignored;
-  if (writer_ && !disassembler_.empty()) {
-    std::filesystem::remove_all(writer_->pass_folder() / session::kModulesFolder, ignored);
-  }
+  if (writer_) writer_->remove(writer_->pass_folder() / session::kModulesFolder);
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   if (state_) state_->advance();
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "base/printable.h"
 #include "base/write_all.h"
 #include "bundle/tarball.h"
@@ -139,7 +140,7 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
   const std::string packed = tarball(entries);
   if (packed.empty() || !base::write_all(out.get(), packed)) {
     const std::string why = packed.empty() ? "the files could not be packed" : std::strerror(errno);
-    ::unlink(file.c_str());
+    base::remove_file(out, file);
     say("cannot write " + file + ": " + why + "; choose another file with --bundle=FILE");
     return kOwnFailure;
   }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "base/write_all.h"
 #include "diagnose/words.h"
 #include "page/browser.h"
@@ -35,7 +36,7 @@ bool write_file(const std::string& file, const std::string& page) {
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (out.valid() && base::write_all(out.get(), page)) return true;
   say("cannot write " + file + ": " + std::strerror(errno) + "; choose another file: --html FILE.html");
-  if (out.valid() && is_new) std::filesystem::remove(file, ignored);
+  if (out.valid() && is_new) base::remove_file(out, file);
   return false;
 }
 

@@ -122,7 +122,7 @@ class Replaying {
         compared.comparison = replay::compare_outputs(folder_.launch(), outputs(0), outputs(i));
         if (!compared.comparison) compared.obstacle = "the memory contents after the launch could not be read";
       }
-      fs::remove_all(outputs(i), error);
+      scratch.remove(std::to_string(i));
       result_.compared.push_back(std::move(compared));
     }
     return std::nullopt;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/write_all.h"
 #include "launch/children.h"
 #include "launch/endable_work.h"
+#include "launch/standard_descriptors.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "terminal/terminal.h"
@@ -61,20 +61,12 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Closes everything but standard input, output and error. The symbolizer's files are not all close-on-exec. The process
-// that waits for the command would keep other files open too, such as the session's lock.
-void close_other_files() {
-  constexpr unsigned kFirst = STDERR_FILENO + 1;
-  if (::syscall(SYS_close_range, kFirst, ~0u, 0) == 0) return;  // Linux 5.9
-  constexpr int kMost = 4096;
-  for (int number = kFirst; number < kMost; ++number) ::close(number);
-}
-
 // Runs in a forked child. Starts the command, kills it at its time limit, removes the report, and exits with the status
 // that a shell would give: 128 + N if signal N killed the command. Calls only async-signal-safe functions.
 [[noreturn]] void run_command(const char* command, const char* report) {
   ::setpgid(0, 0);
-  close_other_files();
+  // This process would otherwise keep files open, such as the session's lock.
+  launch::close_all_but({});
   const pid_t shell = ::fork();
   if (shell == 0) {
     ::setpgid(0, 0);

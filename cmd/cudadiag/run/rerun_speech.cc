@@ -125,6 +125,8 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
       return obstacle.detail;
     case Kind::not_isolated:
       return "this kernel or container cannot isolate a rerun (" + obstacle.detail + ")";
+    case Kind::exposed:
+      return "another user can rename entries of " + obstacle.detail + " and so replace the session's folder";
   }
   return "";
 }
@@ -173,7 +175,10 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
     case Kind::not_stored:
       return say(problem.failure);
     case Kind::cannot_end:
-      return say("process " + std::to_string(problem.pid) + " of the rerun could not be killed; kill it yourself");
+      return say(
+          fmt::format("process {0} of the rerun could not be killed. It may belong to another user, or wait for a "
+                      "driver or a file server; to find out: ps -o user,stat,wchan,args {0}",
+                      problem.pid));
     case Kind::debugger_asked_already:
       return say(sentence(supervise::NoCrossCheck::asked_already));
     case Kind::no_dump_to_check:

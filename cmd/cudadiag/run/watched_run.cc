@@ -1,10 +1,15 @@
 #include "run/watched_run.h"
 
+#include <fmt/core.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -38,6 +43,10 @@
 namespace cudadiag::command {
 namespace {
 
+// The report may make no progress for as many seconds as a rerun may take.
+constexpr double kUsualLimit = 30, kLongestLimit = 3600;
+// Signals within this time of the first count as the same request to end.
+constexpr std::chrono::seconds kSecondRequest{1};
 // How long to wait before trying again to write kept text to stderr.
 constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 
@@ -161,6 +170,8 @@ class WatchedRun {
 
   // Waits until the target has exited.
   void wait() {
+    // A report at a freeze may get stuck. Only the target may end this process at a second signal.
+    const launch::EndableWork endable(std::chrono::hours(24), [this](auto idle, bool asked) { give_up(idle, asked); });
     const bool waited = guarded([&] { wait_with_onlookers(); });
     if (!waited) watch_->wait_alone();
     guarded([&] {
@@ -172,16 +183,14 @@ class WatchedRun {
 
   // Reports the findings, then offers reruns to find out more.
   void finish() {
+    const launch::EndableWork endable(kSecondRequest, [this](auto idle, bool asked) { give_up(idle, asked); });
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
     if (stalls_) guarded([&] { report_->note_stalls(stalls_->finish()); });
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
     guarded([&] { recording_.take_own_dump(*relay_); });
-    guarded([&] {
-      const launch::EndableWork endable;
-      report_->finish({end(), launch::ends_of_children(), outliving_, relay_->interrupted()});
-    });
+    guarded([&] { report_->finish({end(), launch::ends_of_children(), outliving_, relay_->interrupted()}); });
     if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
       say("the full log lacks " + diagnose::thousands(full_log_->lost()) +
           (full_log_->lost() == 1 ? " operation that was overwritten before it could be read"
@@ -205,6 +214,37 @@ class WatchedRun {
   bool sent(int signal) const { return watch_->sent().contains(signal); }
 
  private:
+  // Ends this process with the status of the command, if that has ended and this process was asked twice to end, or has
+  // been idle for too long since then. The supervisor of a rerun notices the end of this process, and ends the rerun.
+  // Called on a separate thread.
+  void give_up(std::chrono::milliseconds idle, bool asked) {
+    if (!asked && idle < limit_) return;
+    session::ProcessEnd ended = end();
+    if (!ended.code && !ended.signal) {
+      siginfo_t state{};
+      const auto pid = static_cast<id_t>(target_->pid());
+      if (::waitid(P_PID, pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid == 0) return;
+      if (state.si_code == CLD_EXITED) {
+        ended.code = state.si_status;
+      } else {
+        ended.signal = state.si_status;
+      }
+    }
+    if (!seen_ended_) seen_ended_ = std::chrono::steady_clock::now();
+    if (!asked && std::chrono::steady_clock::now() - *seen_ended_ < limit_) return;
+    const std::string text = fmt::format(
+        "cudadiag: the report is not complete: {}. To read the session later: cudadiag report\n",
+        asked ? "a second signal ended it"
+              : fmt::format("it made no progress for {} s; does a file server not answer?", limit_.count()));
+    // Does not wait for a reader, and takes no lock that the stuck thread may hold.
+    pollfd output{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&output, 1, 0) > 0) {
+      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    }
+    if (found_any() && options_.error_exit_status) std::_Exit(*options_.error_exit_status);
+    launch::exit_like(ended);
+  }
+
   void wait_with_onlookers() {
     races_ = watch_races();
     full_log_ = keep_full_log();
@@ -281,6 +321,9 @@ class WatchedRun {
   std::unique_ptr<supervise::FullLog> full_log_;
   std::optional<supervise::StallWatch> stalls_;
   std::vector<std::uint32_t> outliving_;
+  const std::chrono::seconds limit_{
+      std::llround(std::clamp(options_.rerun.time_limit.value_or(kUsualLimit), 1.0, kLongestLimit))};
+  std::optional<std::chrono::steady_clock::time_point> seen_ended_;  // used only by give_up()
 };
 
 }  // namespace

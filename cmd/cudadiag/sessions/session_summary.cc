@@ -1,11 +1,14 @@
 #include "sessions/session_summary.h"
 
+#include <fcntl.h>
+
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 
+#include "base/plain_folder.h"
+#include "base/write_all.h"
 #include "diagnose/words.h"
 #include "options/version.h"
 #include "session/plain_file.h"
@@ -44,10 +47,9 @@ void keep_in(const fs::path& session, const std::string& edition, const SessionS
   const Json json = {{"edition", edition},           {"kind", summary.kind},  {"title", summary.title},
                      {"code", summary.code},         {"file", summary.file},  {"line", summary.line},
                      {"function", summary.function}, {"grade", summary.grade}};
-  std::error_code ignored;
-  const fs::path draft = session / (std::string(session::kSummary) + ".new");
-  std::ofstream(draft) << json.dump(-1, ' ', true, Json::error_handler_t::replace) << '\n';
-  fs::rename(draft, session / session::kSummary, ignored);
+  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  base::replace_file(base::open_plain_folder(AT_FDCWD, session.c_str()), session::kSummary,
+                     [&](int file) { return base::write_all(file, text); });
 }
 
 SessionSummary summary_of(const diagnose::Finding& finding) {

@@ -90,7 +90,7 @@ class Asking {
       if (ready > 0 && (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) break;
       if (relay_.interrupted() || lost_foreground(input_)) break;
       const double seconds = time_.tick(Clock::now());
-      if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_listening();
+      if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_heeding();
       if (seconds * 1000 >= static_cast<double>(times_.patience.count())) {
         timed_out = true;
         break;
@@ -107,9 +107,14 @@ class Asking {
   }
 
  private:
-  void start_listening() {
+  // Nobody can have read the question before an earlier line, so that line is not an answer. Asks again. A line that was
+  // begun earlier but is ended later counts.
+  void start_heeding() {
     heeded_ = true;
+    pollfd early{input_, POLLIN, 0};
+    if (::poll(&early, 1, 0) <= 0 || (early.revents & POLLIN) == 0) return;
     ::tcflush(input_, TCIFLUSH);
+    write_error_text("cudadiag: this answer came before the question could be read; please answer again\n" + text_);
   }
 
   // Returns nullopt if no complete line has been typed yet.

@@ -2,7 +2,7 @@
 //
 // Never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The terminal
 // therefore stays in line mode, and the answer is a whole line. Text typed before the question, or less than half a
-// second after it, is not an answer.
+// second after it, is not an answer. If such text is a whole line, the question is asked again.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ std::string question(const RerunOutlook& outlook);
 std::string announcement(const RerunOutlook& outlook);
 
 struct AskingTimes {
-  std::chrono::milliseconds deaf{500};  // ignore text that is typed before this time has passed
+  std::chrono::milliseconds deaf{500};  // ignore lines that are typed before this time has passed
   std::chrono::milliseconds patience{20'000};
 };
 

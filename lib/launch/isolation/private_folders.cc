@@ -1,5 +1,6 @@
 #include "launch/isolation/private_folders.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/environment_value.h"
+#include "base/plain_folder.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -108,52 +110,52 @@ void copy_tree(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
-  fs::path root = place / "private";
-  std::error_code ignored;
+base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place, const base::FileDescriptor& folder) {
+  constexpr const char* kName = "private";
+  fs::path root = place / kName;
+  base::FileDescriptor opened;
   if (root.native().size() > kLongestRoot) {
     std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) {
       return base::Error{"cannot create a private folder such as " + name + ": " + std::strerror(errno), ""};
     }
     root = name;
-  } else if (::mkdir(root.c_str(), 0700) != 0) {
-    return base::Error{"cannot create " + root.string() + ": " + std::strerror(errno), ""};
+    opened = base::open_plain_folder(AT_FDCWD, name.c_str());
+  } else if (::mkdirat(folder.get(), kName, 0700) == 0) {
+    opened = base::open_plain_folder(folder.get(), kName);
   }
-  const fs::path real = fs::canonical(root, ignored);
-  PrivateFolders folders(ignored ? root : real);
+  std::error_code error;
+  const fs::path real = opened.valid() ? fs::read_symlink(base::path_through(opened), error) : fs::path();
+  if (!opened.valid() || error) {
+    return base::Error{"cannot create " + root.string() + ": " + std::strerror(error ? error.value() : errno), ""};
+  }
+  PrivateFolders folders(real, std::move(opened));
   folders.add_temporary();
   folders.add_caches();
   return folders;
 }
 
-PrivateFolders::PrivateFolders(PrivateFolders&& other) noexcept
-    : root_(std::exchange(other.root_, {})), variables_(std::move(other.variables_)) {}
-
-PrivateFolders::~PrivateFolders() {
-  std::error_code ignored;
-  if (!root_.empty()) fs::remove_all(root_, ignored);
-}
+PrivateFolders::~PrivateFolders() { base::remove_folder(opened_); }
 
 void PrivateFolders::add_temporary() {
-  const fs::path folder = root_ / "tmp";
-  ::mkdir(folder.c_str(), 0700);
-  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) variables_.push_back({name, folder.string()});
+  constexpr const char* kName = "tmp";
+  ::mkdirat(opened_.get(), kName, 0700);
+  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) variables_.push_back({name, (root_ / kName).string()});
 }
 
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
   // Uses at most a quarter of the free space on the disk that contains the private folders.
-  if (const fs::space_info space = fs::space(root_, error); !error)
+  if (const fs::space_info space = fs::space(base::path_through(opened_), error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {
-    const fs::path folder = root_ / cache.name;
-    if (::mkdir(folder.c_str(), 0700) != 0) return;
+    const fs::path folder = base::path_through(opened_) / cache.name;
+    if (::mkdirat(opened_.get(), cache.name, 0700) != 0) return;
     for (const fs::path& place : places_of(cache)) {
       if (fs::is_directory(place, error) && fits(place, room)) copy_tree(place, folder);
     }
-    variables_.push_back({cache.variable, folder.string()});
+    variables_.push_back({cache.variable, (root_ / cache.name).string()});
   };
   for (const KnownCache& cache : kCaches) add(cache);
   for (const KnownCache& cache : kNamedCaches) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -26,18 +27,19 @@ namespace {
 using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-// The time limit for a supervisor's start is long, because a supervisor that gets no CPU time sends nothing for a
-// while.
-constexpr int kStartMilliseconds = 60'000;
-constexpr auto kOrphansPatience = std::chrono::seconds(10);
+// How long to wait for killed processes while none of them exits.
+constexpr milliseconds kOrphansPatience{3000}, kForced{700};
+// How long a supervisor that ends a rerun has to clean up, and how long to exit after its last packet.
+constexpr milliseconds kCleaning{1000}, kExiting{500};
 
 std::vector<std::string> supervisor_command(const std::string& path, const std::vector<std::string>& command,
                                             const SupervisedOptions& options, int socket) {
   std::vector<std::string> words = {"/proc/self/exe", supervision::kCommand,
                                     supervision::kSocketWord + std::to_string(socket)};
   if (options.arena >= 0) words.push_back(supervision::kArenaWord + std::to_string(options.arena));
-  if (!options.remove.empty()) words.push_back(supervision::kRemoveWord + options.remove);
+  if (options.remove >= 0) words.push_back(supervision::kRemoveWord + std::to_string(options.remove));
   if (options.isolation) {
     words.emplace_back(supervision::kIsolateWord);
     const auto isolation = isolation_words(*options.isolation);
@@ -80,22 +82,29 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
   how.output = options.output;
   how.directory = options.directory;
   how.inherited = {theirs.get()};
-  if (options.arena >= 0) how.inherited.push_back(options.arena);
+  for (const int descriptor : {options.arena, options.remove}) {
+    if (descriptor >= 0) how.inherited.push_back(descriptor);
+  }
+  const auto started_at = Clock::now();
   auto started = start_process(supervisor_command(found.path, command, options, theirs.get()), environment, how);
   if (auto* failure = std::get_if<SpawnFailure>(&started)) return std::move(*failure);
   theirs = base::FileDescriptor();
   Supervised supervised(std::get<pid_t>(started), std::move(ours), options);
   while (!supervised.started_ && !supervised.failure_ && !supervised.closed_) {
+    constexpr int kLook = 100;
     pollfd source{supervised.socket_.get(), POLLIN, 0};
-    if (::poll(&source, 1, kStartMilliseconds) == 0) break;
+    ::poll(&source, 1, kLook);
     supervised.hear();
+    const auto waited = Clock::now() - started_at;
+    if (waited > options.patience || (waited > kCleaning && asked_to_end())) break;
   }
   if (supervised.started_) return supervised;
-  ::kill(supervised.supervisor_, SIGKILL);
-  ::waitpid(supervised.supervisor_, nullptr, 0);
-  supervised.reaped_ = true;
-  supervised.end_orphans();
-  if (!supervised.failure_) return spawn_failure(command.front(), ECHILD, "its supervisor ended");
+  supervised.take_over();
+  if (!supervised.failure_) {
+    const bool ended = supervised.closed_;
+    return spawn_failure(command.front(), ended ? ECHILD : ETIMEDOUT,
+                         ended ? "its supervisor ended" : "its supervisor could not start it");
+  }
   SpawnFailure failure = std::move(*supervised.failure_);
   if (failure.failure.what.empty()) return spawn_failure(command.front(), failure.exit_status);
   return spawn_failure(command.front(), failure.exit_status, failure.failure.what);
@@ -127,7 +136,7 @@ void Supervised::hear() {
         left_.push_back(packet->number);
         break;
       case Packet::Kind::over:
-        over_ = true;
+        over_at_ = Clock::now();
         break;
       default:
         break;
@@ -140,13 +149,26 @@ bool Supervised::reap() {
   hear();
   const bool any_left = reap_children();
   reaped_ = end_of_child(supervisor_) != nullptr || !any_left;
-  if (!reaped_) {
-    watch_tree();
-    return false;
+  if (reaped_) {
+    hear();
+    if (!over_at_) end_orphans(kOrphansPatience);
+    return true;
   }
-  hear();
-  if (!over_) end_orphans();
-  return true;
+  watch_tree();
+  const auto now = Clock::now();
+  // A thread of the supervisor may be stuck in a call to a file server. Nothing can end it then.
+  if (over_at_ && now > *over_at_ + kExiting) take_over();
+  if (give_up_at_ && now > *give_up_at_) {
+    if (asked_to_give_up_) {
+      take_over();
+    } else {
+      asked_to_give_up_ = true;
+      give_up_at_ = now + kCleaning;
+      supervision::send_at_once(socket_.get(), {Packet::Kind::give_up, 0, ""});
+      signal_process(supervisor_, SIGCONT, [](pid_t) { return true; });
+    }
+  }
+  return reaped_;
 }
 
 void Supervised::watch_tree() {
@@ -154,6 +176,11 @@ void Supervised::watch_tree() {
   if (now < watch_again_) return;
   tree_.clear();
   for (const pid_t process : descendants_of(supervisor_)) tree_[process] = base::state_of(process).start;
+  // Waits longer as long as more and more of the killed processes exit. There may be thousands.
+  if (kill_at_ && now > *kill_at_ && !asked_to_give_up_ && tree_.size() < fewest_) {
+    if (fewest_ != SIZE_MAX) give_up_at_ = std::max(*give_up_at_, now + kCleaning);
+    fewest_ = tree_.size();
+  }
   // Limits the cost of this search to a twentieth of this process's time, even if there are very many processes.
   constexpr int kShare = 20;
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
@@ -173,9 +200,22 @@ bool Supervised::is_member(pid_t process) const {
          (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
 }
 
-// Kills the rerun's processes. Called if the supervisor was killed.
-void Supervised::end_orphans() {
-  const auto patience = Clock::now() + kOrphansPatience;
+// Kills the rerun's processes and the supervisor. Called if the supervisor does not end the rerun.
+void Supervised::take_over() {
+  watch_again_ = {};
+  watch_tree();
+  const auto is_seen = [&](pid_t process) { return tree_.at(process) == base::state_of(process).start; };
+  for (const auto& [process, start] : tree_) signal_process(process, SIGKILL, is_seen);
+  ::kill(supervisor_, SIGKILL);
+  end_orphans(kForced);
+  const bool listed = std::find(left_.begin(), left_.end(), supervisor_) != left_.end();
+  if (reap_children() && end_of_child(supervisor_) == nullptr && !listed) left_.push_back(supervisor_);
+  reaped_ = true;
+}
+
+// Kills the rerun's processes, and gives up when none of them has exited for `patience`.
+void Supervised::end_orphans(std::chrono::milliseconds patience) {
+  auto limit = Clock::now() + patience;
   while (true) {
     std::set<pid_t> members;
     for (const pid_t process : base::all_processes()) {
@@ -184,8 +224,9 @@ void Supervised::end_orphans() {
       const auto below = descendants_of(process);
       members.insert(below.begin(), below.end());
     }
+    if (members.size() < left_.size()) limit = Clock::now() + patience;
     left_.assign(members.begin(), members.end());
-    if (members.empty() || Clock::now() > patience) return;
+    if (members.empty() || Clock::now() > limit) return;
     for (const pid_t process : members) {
       const std::uint64_t start = base::state_of(process).start;
       signal_process(process, SIGKILL, [&](pid_t which) { return base::state_of(which).start == start; });
@@ -195,13 +236,17 @@ void Supervised::end_orphans() {
   }
 }
 
-void Supervised::end(std::chrono::milliseconds grace) {
-  supervision::send(socket_.get(), {Packet::Kind::end, static_cast<std::int32_t>(grace.count()), ""});
+void Supervised::end(std::chrono::milliseconds grace, std::chrono::milliseconds patience) {
+  if (asked_to_give_up_) return;
+  const auto kill_at = Clock::now() + grace;
+  kill_at_ = std::min(kill_at_.value_or(kill_at), kill_at);
+  give_up_at_ = std::min(give_up_at_.value_or(kill_at + patience), kill_at + patience);
+  supervision::send_at_once(socket_.get(), {Packet::Kind::end, static_cast<std::int32_t>(grace.count()), ""});
 }
 
-void Supervised::halt() { supervision::send(socket_.get(), {Packet::Kind::halt, 0, ""}); }
+void Supervised::halt() { supervision::send_at_once(socket_.get(), {Packet::Kind::halt, 0, ""}); }
 
-void Supervised::resume() { supervision::send(socket_.get(), {Packet::Kind::resume, 0, ""}); }
+void Supervised::resume() { supervision::send_at_once(socket_.get(), {Packet::Kind::resume, 0, ""}); }
 
 std::uint64_t Supervised::bytes_written() const {
   std::uint64_t written = 0;

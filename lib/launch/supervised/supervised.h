@@ -1,11 +1,12 @@
 // A rerun, as seen by its launcher. A supervisor process owns everything that the rerun starts. Only processes of the
-// rerun are ever signalled. If the supervisor is killed, the launcher kills the processes that it has seen in the
-// rerun's tree.
+// rerun are ever signalled. If the supervisor is killed, stopped or blocked, the launcher kills the processes that it has
+// seen in the rerun's tree.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,8 +27,10 @@ struct SupervisedOptions {
                                        // inherited
   int arena = -1;                      // the descriptor of the arena that the command records to; -1: none
   std::optional<Isolation> isolation;  // nullopt: the command keeps all rights of this process
-  std::string remove;                  // a folder to remove after the rerun; empty: none
-  std::string mark;                    // a "NAME=value" from `environment` that no other process has
+  int remove = -1;                     // the descriptor of a folder to remove after the rerun; -1: none
+  std::chrono::milliseconds patience = std::chrono::minutes(1);  // for the start; a supervisor that gets no CPU time
+                                                                 // sends nothing for a while
+  std::string mark;  // a "NAME=value" from `environment` that no other process has
 };
 
 class Supervised {
@@ -44,8 +47,9 @@ class Supervised {
   // is killed.
   bool reap();
   // Asks all processes of the rerun to exit, and kills those that remain after `grace`. reap() returns true when this
-  // is done.
-  void end(std::chrono::milliseconds grace);
+  // is done. If no more processes exit for `patience` after `grace`, kills the supervisor too, and gives up on what
+  // remains. A later call can only shorten these times.
+  void end(std::chrono::milliseconds grace, std::chrono::milliseconds patience);
   // halt() stops all processes of the rerun. resume() continues them.
   void halt();
   void resume();
@@ -57,7 +61,8 @@ class Supervised {
   bool asked_terminal() const { return asked_terminal_; }
   // Returns the actions that were refused during the rerun, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
-  // Returns the processes that could not be killed, because they belong to another user or are stuck in a driver.
+  // Returns the processes that could not be killed, because they belong to another user, or are stuck in a driver or in
+  // a call to a file server. May include the supervisor.
   const std::vector<pid_t>& left() const { return left_; }
   // Returns the number of bytes that the rerun's live processes have written, to any destination.
   std::uint64_t bytes_written() const;
@@ -71,7 +76,8 @@ class Supervised {
         isolated_(options.isolation.has_value()) {}
   void hear();
   void watch_tree();
-  void end_orphans();
+  void take_over();
+  void end_orphans(std::chrono::milliseconds patience);
   bool is_member(pid_t process) const;
 
   pid_t supervisor_;
@@ -79,14 +85,19 @@ class Supervised {
   std::string mark_;
   bool isolated_;
   pid_t target_ = 0;
-  bool started_ = false, closed_ = false, over_ = false, reaped_ = false;
+  bool started_ = false, closed_ = false, reaped_ = false;
   std::optional<SpawnFailure> failure_;
   bool ended_ = false, asked_terminal_ = false;
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
   std::vector<pid_t> left_;
   std::map<pid_t, std::uint64_t> tree_;  // by pid, the start time of each process seen in the rerun's tree
-  std::chrono::steady_clock::time_point watch_again_{};
+  using Time = std::chrono::steady_clock::time_point;
+  Time watch_again_{};
+  std::optional<Time> kill_at_, give_up_at_;  // set by end()
+  std::optional<Time> over_at_;               // when the supervisor sent its last packet
+  bool asked_to_give_up_ = false;
+  std::size_t fewest_ = SIZE_MAX;  // processes in the tree since kill_at_
 };
 
 }  // namespace cudadiag::launch

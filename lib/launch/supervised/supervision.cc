@@ -16,19 +16,23 @@ struct Header {
 
 constexpr std::size_t kMostText = 4096;
 
-}  // namespace
-
-bool send(int socket, const Packet& packet) {
+bool send(int socket, const Packet& packet, int flags) {
   std::array<char, sizeof(Header) + kMostText> bytes{};
   const Header header{packet.kind, packet.number};
   const std::size_t size = std::min(packet.text.size(), kMostText);
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + sizeof header, packet.text.data(), size);
   while (true) {
-    const ssize_t sent = ::send(socket, bytes.data(), sizeof header + size, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket, bytes.data(), sizeof header + size, MSG_NOSIGNAL | flags);
     if (sent >= 0 || errno != EINTR) return sent >= 0;
   }
 }
+
+}  // namespace
+
+bool send(int socket, const Packet& packet) { return send(socket, packet, 0); }
+
+bool send_at_once(int socket, const Packet& packet) { return send(socket, packet, MSG_DONTWAIT); }
 
 std::optional<Packet> receive(int socket, bool& closed) {
   std::array<char, sizeof(Header) + kMostText> bytes{};

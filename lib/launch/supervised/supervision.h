@@ -12,7 +12,7 @@ namespace cudadiag::launch::supervision {
 inline constexpr const char* kCommand = "__supervise";
 inline constexpr const char* kSocketWord = "--socket=";
 inline constexpr const char* kArenaWord = "--arena=";
-inline constexpr const char* kRemoveWord = "--remove=";
+inline constexpr const char* kRemoveWord = "--remove=";  // the descriptor of a folder
 inline constexpr const char* kIsolateWord = "--isolate";
 
 struct Packet {
@@ -26,8 +26,9 @@ struct Packet {
     left,     // number: the pid of a process that could not be killed
     over,     // all processes are gone, except those reported by `left`
     // Sent by the launcher.
-    end,   // number: milliseconds between asking the processes to exit and killing them
-    halt,  // stop all processes, because the launcher itself is being stopped
+    end,      // number: milliseconds between asking the processes to exit and killing them
+    give_up,  // stop waiting for processes that do not die, clean up and exit
+    halt,     // stop all processes, because the launcher itself is being stopped
     resume,
   };
   Kind kind = Kind::over;
@@ -37,6 +38,8 @@ struct Packet {
 
 // Returns false if the packet cannot be sent, for example because the other end is closed.
 bool send(int socket, const Packet& packet);
+// Like send(), but fails instead of waiting for the other end to take packets.
+bool send_at_once(int socket, const Packet& packet);
 // Never blocks. Returns nullopt if no packet has arrived. Sets `closed` if no more packets will arrive.
 std::optional<Packet> receive(int socket, bool& closed);
 

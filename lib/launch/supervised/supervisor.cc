@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -14,19 +15,21 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "launch/isolation/call_judge.h"
 #include "launch/isolation/confined_start.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_network.h"
+#include "launch/standard_descriptors.h"
 #include "launch/supervised/process_tree.h"
 #include "launch/supervised/supervision.h"
 #include "wire/names/environment.h"
@@ -40,13 +43,17 @@ using std::chrono::milliseconds;
 
 // How long to wait for killed processes. A process that is stuck in the GPU driver dies only when the driver returns.
 constexpr auto kUnkillable = std::chrono::seconds(10);
+// How long to wait for an answer to a system call when all processes are gone. Resolving its path can block for ever.
+constexpr auto kAnswering = milliseconds(500);
+// How long killed processes have to die once the launcher waits no longer.
+constexpr auto kDying = milliseconds(300);
 constexpr auto kLook = milliseconds(20);
 constexpr std::size_t kMostKept = 64;  // the maximum number of distinct refusals to report for a rerun
 
 struct Arguments {
   int socket = -1;
   int arena = -1;
-  std::string remove;
+  int remove = -1;  // a folder
   std::optional<Isolation> isolation;
   std::string path;
   std::vector<std::string> command;
@@ -63,7 +70,8 @@ Arguments read_arguments(int argc, char** argv) {
     if (word.starts_with(supervision::kSocketWord))
       arguments.socket = std::atoi(value(supervision::kSocketWord).c_str());
     if (word.starts_with(supervision::kArenaWord)) arguments.arena = std::atoi(value(supervision::kArenaWord).c_str());
-    if (word.starts_with(supervision::kRemoveWord)) arguments.remove = value(supervision::kRemoveWord);
+    if (word.starts_with(supervision::kRemoveWord))
+      arguments.remove = std::atoi(value(supervision::kRemoveWord).c_str());
     isolate |= word == supervision::kIsolateWord;
     words.push_back(word);
   }
@@ -82,16 +90,39 @@ std::vector<std::string> environment_but_arena() {
   return result;
 }
 
-// Answers the system calls that are waiting at the filter's listener.
+// Answers the system calls that are waiting at the filter's listener. Does so on a thread of its own, because a path
+// that leads to a file server which does not answer blocks the thread that resolves it. The supervisor must nevertheless
+// end the rerun. Call finish() instead of destroying an object of this class.
 class CallDesk {
  public:
   CallDesk(int listener, const Isolation& isolation, int launcher)
-      : listener_(listener), launcher_(launcher), judge_(isolation, ::getpid(), landlock_version()) {}
-  ~CallDesk() { judge_.clean_shared_memory(); }
+      : listener_(listener), launcher_(launcher), judge_(isolation, ::getpid(), landlock_version()) {
+    std::thread([this] { work(); }).detach();
+  }
   CallDesk(const CallDesk&) = delete;
   CallDesk& operator=(const CallDesk&) = delete;
 
-  int listener() const { return listener_.get(); }
+  // Call this when no process of the rerun is left. Removes the files that the rerun created in shared memory. If the
+  // thread still waits for a file server, it is inside the kernel and changes nothing until this process exits.
+  void finish() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(finishing_.get(), &one, sizeof one);
+    pollfd finished{finished_.get(), POLLIN, 0};
+    ::poll(&finished, 1, static_cast<int>(kAnswering.count()));
+    judge_.clean_shared_memory();
+  }
+
+ private:
+  void work() {
+    std::array<pollfd, 2> sources = {{{listener_.get(), POLLIN, 0}, {finishing_.get(), POLLIN, 0}}};
+    while (sources[1].revents == 0) {
+      ::poll(sources.data(), sources.size(), -1);
+      const bool none_left = (sources[0].revents & POLLIN) == 0 && sources[0].revents != 0;
+      if (none_left || ((sources[0].revents & POLLIN) != 0 && !answer())) break;
+    }
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(finished_.get(), &one, sizeof one);
+  }
 
   // Returns false if no process with this filter is left.
   bool answer() {
@@ -110,7 +141,6 @@ class CallDesk {
     return true;
   }
 
- private:
   // Returns false if the process did not get the result of a call that the judge executed.
   bool send(std::uint64_t call, const CallJudge::Verdict& verdict) {
     seccomp_notif_resp response{};
@@ -140,16 +170,16 @@ class CallDesk {
     supervision::send(launcher_, {Packet::Kind::kept, static_cast<std::int32_t>(kept.deed), kept.object});
   }
 
-  base::FileDescriptor listener_;
-  int launcher_;
+  const base::FileDescriptor listener_;
+  const base::FileDescriptor finishing_{::eventfd(0, EFD_CLOEXEC)}, finished_{::eventfd(0, EFD_CLOEXEC)};
+  const int launcher_;
   CallJudge judge_;
   std::vector<session::KeptFrom> kept_;
 };
 
 class Supervisor {
  public:
-  Supervisor(int launcher, int signals, ConfinedTarget target, std::unique_ptr<CallDesk> desk)
-      : launcher_(launcher), signals_(signals), target_(target.process), desk_(std::move(desk)) {}
+  Supervisor(int launcher, int signals, pid_t target) : launcher_(launcher), signals_(signals), target_(target) {}
 
   void run() {
     while (!is_over()) {
@@ -167,14 +197,9 @@ class Supervisor {
   bool is_over() const { return childless_ || (ending_ && Clock::now() > give_up_); }
 
   void wait() {
-    std::array<pollfd, 3> sources = {{{launcher_, POLLIN, 0}, {signals_, POLLIN, 0}, {-1, POLLIN, 0}}};
-    if (launcher_gone_) sources[0].fd = -1;
-    if (desk_) sources[2].fd = desk_->listener();
+    std::array<pollfd, 2> sources = {{{launcher_gone_ ? -1 : launcher_, POLLIN, 0}, {signals_, POLLIN, 0}}};
     ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
-    if ((sources[2].revents & POLLIN) != 0 && !desk_->answer()) sources[2].revents = POLLHUP;
-    // Keeps the object for now, because its destructor removes the files that the rerun created in shared memory.
-    if ((sources[2].revents & POLLIN) == 0 && sources[2].revents != 0) kept_desk_ = std::move(desk_);
   }
 
   void take_signals() {
@@ -209,6 +234,10 @@ class Supervisor {
       if (launcher_gone_) begin_end(milliseconds(0));
       if (!packet) return;
       if (packet->kind == Packet::Kind::end) begin_end(milliseconds(packet->number));
+      if (packet->kind == Packet::Kind::give_up) {
+        begin_end(milliseconds(0));
+        give_up_ = Clock::now() + kDying;
+      }
       if (packet->kind == Packet::Kind::halt) signal_all(SIGSTOP);
       if (packet->kind == Packet::Kind::resume) signal_all(SIGCONT);
     }
@@ -239,7 +268,6 @@ class Supervisor {
 
   int launcher_, signals_;
   pid_t target_;
-  std::unique_ptr<CallDesk> desk_, kept_desk_;
   bool launcher_gone_ = false;
   bool childless_ = false;
   bool ending_ = false;
@@ -261,9 +289,13 @@ int take_over_signals(sigset_t& before) {
 int supervise(int argc, char** argv) {
   Arguments arguments = read_arguments(argc, argv);
   if (arguments.socket < 0 || arguments.command.empty()) return 125;
-  for (const int number : {arguments.socket, arguments.arena}) {
+  const std::array<int, 3> inherited = {arguments.socket, arguments.arena, arguments.remove};
+  for (const int number : inherited) {
     if (number >= 0) ::fcntl(number, F_SETFD, FD_CLOEXEC);
   }
+  // The libraries that read the program's symbols leave their files open for children.
+  close_all_but(inherited);
+  const base::FileDescriptor removed(arguments.remove);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   if (arguments.isolation) arguments.isolation->private_network = enter_private_network();
   ConfinedStart start;
@@ -275,20 +307,18 @@ int supervise(int argc, char** argv) {
   start.isolation = arguments.isolation;
   start.arena = arguments.arena;
   const ConfinedTarget target = start_confined(std::move(start));
+  std::optional<CallDesk> desk;
   if (target.process < 0) {
     supervision::send(arguments.socket, {Packet::Kind::failed, target.error, target.failed});
   } else {
     supervision::send(arguments.socket, {Packet::Kind::started, target.process, ""});
-    std::unique_ptr<CallDesk> desk;
-    if (target.listener >= 0) {
-      desk = std::make_unique<CallDesk>(target.listener, *arguments.isolation, arguments.socket);
-    }
-    Supervisor(arguments.socket, signals.get(), target, std::move(desk)).run();
+    if (target.listener >= 0) desk.emplace(target.listener, *arguments.isolation, arguments.socket);
+    Supervisor(arguments.socket, signals.get(), target.process).run();
+    if (desk) desk->finish();
   }
-  std::error_code ignored;
-  if (!arguments.remove.empty()) std::filesystem::remove_all(arguments.remove, ignored);
+  base::remove_folder(removed);
   supervision::send(arguments.socket, {Packet::Kind::over, 0, ""});
-  // Skips destructors, because the thread that started the target never exits.
+  // Skips destructors, because two threads may never exit: the one that started the target, and that of the desk.
   std::_Exit(0);
 }
 

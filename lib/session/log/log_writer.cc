@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/plain_folder.h"
 #include "wire/operation.h"
 
 namespace cudadiag::session {
@@ -107,7 +108,7 @@ base::Error LogWriter::give_up() {
               kMoreRoom};
   waiting_.clear();
   // Truncates the file first, because a reader that has the file open keeps its space allocated.
-  if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
+  if (::ftruncate(file_.get(), 0) == 0) base::remove_file(file_, path_);
   return failure_;
 }
 

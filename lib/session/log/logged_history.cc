@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/plain_folder.h"
 #include "session/area/operation_decoder.h"
 #include "session/notes/forward_search.h"
 #include "session/notes/issue_numbers.h"
-#include "session/plain_folder.h"
 
 namespace cudadiag::session {
 namespace {
@@ -293,7 +293,7 @@ void Join::number() {
 void join_log(LogReader& log, ProcessRecord& record) { Join(log, record).join(); }
 
 void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes) {
-  for (const std::filesystem::path& file : entries_of(folder)) {
+  for (const std::filesystem::path& file : base::entries_of(folder)) {
     if (file.extension() != ".log") continue;
     auto log = LogReader::open(file);
     if (!log) continue;

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/plain_folder.h"
 #include "base/words.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
-#include "session/plain_folder.h"
 #include "session/session.h"
 #include "wire/area.h"
 #include "wire/rerun/delivery.h"
@@ -358,7 +358,7 @@ void add_checked(const std::filesystem::path& folder, std::vector<Process>& proc
 }  // namespace
 
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
-  if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
+  if (!base::open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
     auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 
+#include "base/plain_folder.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
-#include "session/plain_folder.h"
 #include "wire/rerun/delivery.h"
 
 namespace cudadiag::session {
@@ -28,7 +28,7 @@ std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder
 }
 
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
-  if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return std::nullopt;
+  if (!base::open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return std::nullopt;
   const auto text = read_plain_file(folder / "call.json", kMostCallBytes);
   return text ? parse_saved_call(*text) : std::nullopt;
 }

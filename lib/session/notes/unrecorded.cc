@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "session/plain_folder.h"
+#include "base/plain_folder.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "wire/area.h"
@@ -24,7 +24,7 @@ constexpr const char* kAnotherFolder = "choose a folder for it with -o FOLDER or
 
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
   Unrecorded found;
-  for (const std::filesystem::path& file : entries_of(pass_folder)) {
+  for (const std::filesystem::path& file : base::entries_of(pass_folder)) {
     unsigned pid = 0, what = 0, number = 0;
     const std::filesystem::path name = file.filename();
     if (name.extension() != wire::unrecorded::kExtension) continue;

@@ -58,9 +58,8 @@ replay::Run LaunchPlayer::run(const Order& order) {
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
   latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
   auto dumped = failure_in(order.dump);
-  std::error_code ignored;
-  fs::remove(answer, ignored);
-  if (!order.dump.empty()) fs::remove(order.dump, ignored);
+  scratch_.remove(answer.filename().string());
+  if (!order.dump.empty()) scratch_.remove(order.dump.filename().string());
   return replay::judge(folder_.launch(), latest_, !child.cut_short.empty(), std::move(dumped));
 }
 
@@ -122,8 +121,7 @@ replay::Run LaunchPlayer::play_for_outputs(const fs::path& outputs, const replay
 
 replay::Run LaunchPlayer::play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log) {
   const fs::path file = scratch_.path() / "sanitizer.log";
-  std::error_code ignored;
-  fs::remove(file, ignored);
+  scratch_.remove(file.filename().string());
   Order order{settings_.gpu, true, {}, {}, {}, {}};
   order.under = sanitizer_command(sanitizer, tool, file, {}, {});
   replay::Run done = run(order);

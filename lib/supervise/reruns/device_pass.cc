@@ -102,7 +102,8 @@ void drop_large_dumps(session::Session& session, session::SessionWriter& writer)
     const fs::path dump = writer.folder() / pass.folder / pass.dump;
     std::error_code error;
     const std::uintmax_t size = pass.dump.empty() ? 0 : fs::file_size(dump, error);
-    if (error || size <= kLargestKept || !fs::remove(dump, error)) continue;
+    if (error || size <= kLargestKept) continue;
+    writer.remove(dump);
     session.manifest.notes.push_back("the GPU core dump (" + std::to_string(size >> 20) +
                                      " MB) was read and removed; to keep it, use --keep-core");
     pass.dump.clear();

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/plain_folder.h"
 #include "evidence/core_file.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
@@ -22,6 +25,7 @@
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun_listener.h"
+#include "supervise/reruns/rerun_output.h"
 #include "supervise/reruns/rerun_watch.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
@@ -40,11 +44,6 @@ std::string name_of(const RerunSpec& spec) { return std::string(session::word(sp
 base::FileDescriptor input_of(const RerunSpec& spec) {
   if (spec.input != nullptr) return spec.input->again();
   return base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
-base::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWriter& writer) {
-  if (spec.show) return base::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-  return writer.create_file(session::kOutputFile);
 }
 
 std::string cuda_of(const session::Session& session) {
@@ -134,15 +133,15 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
 }
 
 // Gives the rerun private folders, and prevents it from writing anywhere else.
-base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder, Start& start,
+base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const session::SessionWriter& writer, Start& start,
                                              launch::SupervisedOptions& options) {
-  auto made = launch::PrivateFolders::make(folder);
+  auto made = launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
   auto* folders = std::get_if<launch::PrivateFolders>(&made);
   if (folders == nullptr) return made;
   start.variables.insert(start.variables.end(), folders->variables().begin(), folders->variables().end());
   launch::Isolation isolation = launch::usual_isolation();
   std::error_code error;
-  isolation.folders = {std::filesystem::canonical(folder, error), folders->root()};
+  isolation.folders = {std::filesystem::read_symlink(base::path_through(writer.opened_pass()), error), folders->root()};
   isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
   if (spec.kind == PassKind::sanitize) isolation.ports = sanitizer_ports();
   if (spec.kind == PassKind::device) {
@@ -150,14 +149,15 @@ base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::f
     isolation.any_interface = true;
   }
   options.isolation = std::move(isolation);
-  options.remove = folders->root().string();
+  options.remove = folders->opened().get();
   return made;
 }
 
 // Everything that is set up before the program starts and kept while it runs.
 struct Prepared {
   Start start;
-  base::FileDescriptor input, output;
+  base::FileDescriptor input;
+  std::unique_ptr<RerunOutput> output;  // null if the output goes to our standard error
   launch::SupervisedOptions options;
   std::optional<launch::PrivateFolders> folders{};
 };
@@ -166,12 +166,14 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   const std::filesystem::path folder = writer.pass_folder();
   auto made = start_of(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
-  Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), output_of(spec, writer), {}};
+  Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), nullptr, {}};
+  if (!spec.show) prepared.output = std::make_unique<RerunOutput>(writer.create_file(session::kOutputFile));
   if (!prepared.input.valid()) {
     return base::Error{"the command's standard input cannot be copied for the rerun", "store the input in a file"};
   }
-  if (!prepared.output.valid()) {
-    return base::Error{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
+  if (prepared.output != nullptr && !prepared.output->pipe().valid()) {
+    return base::Error{"cannot write " + (folder / session::kOutputFile).string(),
+                       "free some space, or check the limits: ulimit -a"};
   }
   auto& start = prepared.start;
   start.variables.push_back({"WANDB_MODE", "disabled"});
@@ -182,12 +184,13 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
     start.variables.push_back(mark);
   launch::SupervisedOptions& options = prepared.options;
   options.input = prepared.input.get();
-  options.output = prepared.output.get();
+  options.output = spec.show ? STDERR_FILENO : prepared.output->pipe().get();
   options.directory = session.manifest.working_directory;
   options.arena = start.arena ? start.arena->file() : -1;
+  options.patience = std::chrono::milliseconds(std::llround(std::clamp(spec.time_limit, 1.0, 60.0) * 1000));
   options.mark = mark.name + "=" + mark.value;
   if (!spec.isolated) return prepared;
-  auto folders = isolate(spec, folder, start, options);
+  auto folders = isolate(spec, writer, start, options);
   if (const auto* failure = std::get_if<base::Error>(&folders)) return *failure;
   prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(folders)));
   return prepared;
@@ -214,6 +217,8 @@ class Leavings {
 
   void take_races(RaceWatch& watch, RerunResult& result) {
     result.races = watch.finish();
+    // Removes the device code now, because it may take up to 1 GiB per process.
+    writer_.remove(writer_.pass_folder() / session::kModulesFolder);
     const auto file = writer_.pass_folder() / session::kRaces;
     store(writer_.store_text(file, session::write_races(*result.races)));
   }
@@ -275,17 +280,20 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   auto spawned = launch::Supervised::spawn(start.command, environment_of(start), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Supervised>(spawned);
+  if (output != nullptr) output->close_pipe();
   std::optional<RaceWatch> races;
   if (spec.kind == PassKind::races) {
     races.emplace(*arena, relay, writer.pass_folder(), find_disassembler(start.command));
   }
   RerunWatch watch(target, relay, arena, spec, writer.pass_folder());
   pass.cut_short = watch.wait(listener);
+  if (output != nullptr) output->finish();
   result.dump_asked = watch.dump_asked();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   pass.kept_from = target.kept_from();
   for (const pid_t left : target.left()) listener.cannot({RerunProblem::Kind::cannot_end, {}, {}, left});
+  result.any_left = !target.left().empty();
   result.interrupted = relay.interrupted();
   if (races) leavings.take_races(*races, result);
   if (arena != nullptr) leavings.take_recording(*arena, result);

@@ -43,6 +43,7 @@ struct RerunResult {
   std::optional<session::Races> races;
   bool interrupted = false;
   bool dump_asked = false;  // a process received the request for a dump
+  bool any_left = false;    // a process could not be killed, and may still use the GPU
 };
 
 // Runs the command, and stores its recording in a new pass folder of the session. Adds notes to `session` about what

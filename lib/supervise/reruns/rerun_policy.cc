@@ -9,6 +9,7 @@
 #include "analyse/first_failure.h"
 #include "launch/gpu_processes.h"
 #include "launch/isolation/isolation.h"
+#include "session/root_exposure.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
 #include "wire/names/environment.h"
@@ -70,6 +71,9 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
     return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, {}, seconds};
   }
   if (spans_nodes()) return RerunObstacle{Kind::several_nodes};
+  if (const auto exposed = session::exposed_folder(session.folder.parent_path())) {
+    return RerunObstacle{Kind::exposed, exposed->string()};
+  }
   return std::nullopt;
 }
 

@@ -22,9 +22,11 @@ struct RerunObstacle {
     mps,
     input,
     not_isolated,
+    exposed,  // another user can replace the session's folder, so the rerun could write through links
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, or what isolation lacks
+  std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, or
+                         // the exposed folder
   double seconds = 0;    // until it failed or ended
   int number = 0;        // a process id, or the number of ranks in the job
 };

@@ -102,8 +102,9 @@ class RerunSequence {
     }
   }
 
-  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either.
-  bool continues() const { return possible_ && !interrupted_ && !kept_; }
+  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. A process that
+  // could not be killed would disturb them.
+  bool continues() const { return possible_ && !interrupted_ && !kept_ && !any_left_; }
 
   void confirm() {
     WindowSequence windows(plan_);
@@ -122,7 +123,7 @@ class RerunSequence {
     if (options_.values && !step.without_values) {
       spec.values = suspect_lines(session_, analysis(), seconds_for_values(), options_.saved_bytes());
     }
-    return add(spec) && !interrupted_;
+    return add(spec) && !interrupted_ && !any_left_;
   }
 
   void save_launch() {
@@ -264,6 +265,7 @@ class RerunSequence {
     }
     auto& result = std::get<RerunResult>(done);
     interrupted_ = result.interrupted;
+    any_left_ = result.any_left;
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -290,6 +292,7 @@ class RerunSequence {
   RerunListener& listener_;
   bool interrupted_ = false;
   bool kept_ = false;
+  bool any_left_ = false;
   bool possible_ = true;
 };
 

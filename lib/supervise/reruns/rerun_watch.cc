@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "launch/endable_work.h"
 #include "session/area/area_progress.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_listener.h"
@@ -16,6 +17,9 @@ using std::chrono::milliseconds;
 
 // How long a rerun may keep running after its failure, and how long after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
+// How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
+// GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
+constexpr auto kPatience = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
@@ -85,7 +89,11 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
     if (!ending) {
       reason = reason_to_end();
       ending = reason || is_done();
-      if (ending) target_.end(kCourtesy);
+      if (ending) target_.end(kCourtesy, patience_after(reason));
+    } else if (launch::ending_signals() > 1) {
+      target_.end(milliseconds(0), milliseconds(0));
+    } else if (relay_.interrupted()) {
+      target_.end(kCourtesy, kHurry);
     }
     listener.runs(spec_, arena_ == nullptr ? std::nullopt : std::optional(operations_));
     relay_.wait(kLook);
@@ -93,6 +101,12 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
   }
   listener.stops();
   return target_.asked_terminal() ? CutShort::asked_terminal : reason;
+}
+
+milliseconds RerunWatch::patience_after(const std::optional<CutShort>& reason) const {
+  if (reason == CutShort::time_limit || reason == CutShort::interrupted) return kHurry;
+  const auto until_limit = std::chrono::duration_cast<milliseconds>(limit_ - Clock::now());
+  return std::clamp(until_limit, kHurry, kPatience);
 }
 
 std::optional<session::CutShort> RerunWatch::reason_to_end() {

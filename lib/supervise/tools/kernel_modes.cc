@@ -105,7 +105,12 @@ std::uint64_t KernelModes::look_for_modules() {
 
 void KernelModes::wait(std::chrono::seconds patience) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, patience, [this] { return disassembler_.empty() || (wanted_.empty() && !busy_); });
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  // Wakes up now and then: this process gives up on work that makes no progress (launch/endable_work.h).
+  while (!wake_.wait_for(lock, std::chrono::seconds(1),
+                         [this] { return disassembler_.empty() || (wanted_.empty() && !busy_); })) {
+    if (std::chrono::steady_clock::now() > limit) return;
+  }
 }
 
 std::size_t KernelModes::asked() const {

@@ -12,8 +12,9 @@ import time
 import hangs
 import kills
 from counted_changes import Place, changed, lines_of
-from harness import expect, expect_in, expect_success, program, skip
-from passes import AGAIN, bisect, evidence, outcomes, rerun
+from harness import HERE, expect, expect_in, expect_success, program, skip
+from passes import AGAIN, bisect, evidence, outcomes, rerun, session_of
+from servers import file_server
 
 
 def _expect_once(machine, *kinds, reached=False):
@@ -293,6 +294,42 @@ def nothing_of_a_rerun_is_left(machine):
     expect(own, [], "files in shared memory")
 
 
+def folder_that_took_the_place_of_a_session_is_left_alone(machine):
+    machine.plan(AGAIN)
+    waits = 'test "$CUDADIAG_PASS" = record || while test ! -e go; do sleep .02; done; exec "$@"'
+    machine.run("sh", "-c", waits, "sh", *program("probe.py"))
+    session = session_of(machine).resolve()
+    precious = machine.folder / "outside/confirm/private/precious"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("precious")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    running = machine.start(*machine.command("bisect", "--isolated", "--no-device-pass"))
+    _until((session / "confirm/private/tmp").exists, "the private folder")
+    moved = session.rename(session.with_suffix(".moved"))
+    session.symlink_to(machine.folder / "outside")
+    (machine.folder / "go").touch()
+    running.communicate(timeout=60)
+    expect((precious.exists(), (moved / "confirm/private").exists()), (True, False), "what is there after the rerun")
+
+
+def supervisor_has_no_file_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--",
+                                              *program("probe.py", "rerun-hangs")), pass_fds=[])
+
+    def supervisor():
+        return next((pid for pid in kills.children(launcher.pid)
+                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
+
+    folder = pathlib.Path(f"/proc/{_until(supervisor, 'a rerun')}/fd")
+    files = [os.readlink(path) for path in folder.iterdir() if int(path.name) > 2]
+    launcher.terminate()
+    launcher.communicate(timeout=60)
+    expect([path for path in files if path.startswith("/") and not path.endswith("/private") and "/memfd:" not in path], [],
+           "files that the supervisor has open")
+
+
 def bisect_may_do_what_the_program_does(machine):
     machine.plan(AGAIN)
     with Place(machine) as place:
@@ -339,9 +376,49 @@ def rerun_is_as_isolated_with_a_landlock_that_covers_no_signals(machine):
 
 def whoever_is_killed_leaves_nothing_of_a_rerun_and_no_stranger_is_signalled(machine):
     machine.plan(AGAIN)
-    for number, who in enumerate(["launcher", "supervisor", "program"] * 2):
-        _, left, strangers = kills.one(machine, who, 0.1 * number, number)
-        expect((who, left, strangers), (who, [], True), "victim, what is left, whether unrelated processes live")
+    for number, who in enumerate(kills.VICTIMS * 2):
+        expect(kills.one(machine, who, 0.1 * number, number).faults(), [], f"what is wrong after {who} was killed")
+
+
+def whoever_is_stopped_does_not_keep_the_status_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    for number, who in enumerate(kills.VICTIMS):
+        expect(kills.one(machine, who, 0.1, number, "STOP").faults(), [], f"what is wrong after {who} was stopped")
+
+
+def file_server_that_stops_answering_does_not_keep_the_status_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    for number in range(2):  # one that takes no requests, and one that takes them and answers none
+        expect(kills.one(machine, "server", 0.1, number, "STOP").faults(), [], "what is wrong after it fell silent")
+
+
+def second_signal_ends_a_rerun_whose_supervisor_is_stopped(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")))
+
+    def supervisor():
+        return next((pid for pid in kills.children(launcher.pid)
+                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
+
+    os.kill(_until(supervisor, "a rerun"), signal.SIGSTOP)
+    for _ in range(2):
+        launcher.terminate()
+        time.sleep(0.1)
+    expect((launcher.wait(timeout=60), kills.of_rerun(str(machine.folder))), (kills.STATUS, []), "status, and what is left")
+
+
+def report_that_waits_for_a_file_server_does_not_keep_the_status_of_the_first_run(machine):
+    """The source of the program is on the server, and the report shows its line."""
+    machine.plan(AGAIN)
+    served = machine.folder / "served"
+    served.mkdir()
+    for name in ("cuda.py", "silent_program.py"):
+        (served / name).write_bytes((HERE / "programs" / name).read_bytes())
+    with file_server(served):
+        result = rerun(machine, sys.executable, served / "silent_program.py", options=["--time-limit=2"])
+    expect(result.returncode, kills.STATUS, "status")
+    expect_in("cudadiag: the report is not complete: it made no progress for 2 s", result.stderr, "message")
 
 
 SERVICE = """

@@ -271,6 +271,7 @@ def rerun_that_hangs_is_ended_with_its_children(machine):
         os.kill(bystander, signal.SIGKILL)
     expect(result.returncode, 3, "status")
     expect_in("time limit; the first answer remains  [bracketed]", result.stderr, "message")
+    expect_in("cudadiag: the command ran 2 times in all; cudadiag ended 1 of these runs early\n", result.stderr, "count")
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "time limit")], "passes")
     shown = (session_of(machine) / "confirm/output.txt").read_text()
     expect_in("hanging", shown, "output")
@@ -337,6 +338,17 @@ def output_of_a_rerun_goes_to_a_file_or_is_shown(machine):
     expect(shown.stdout, "record None\n", "stdout")
     expect_in("confirm disabled\n", shown.stderr, "stderr")
     expect((session_of(machine) / "confirm/output.txt").exists(), False, "a file")
+
+
+def of_very_much_output_of_a_rerun_the_start_and_the_end_are_kept(machine):
+    machine.plan(AGAIN)
+    prints = 'test "$CUDADIAG_PASS" = record || { echo begun; head -c 40000000 /dev/zero; echo >/dev/stderr again; }; exec "$@"'
+    rerun(machine, "sh", "-c", prints, "sh", *program("probe.py", "tells"))
+    expect_proven(machine.report())
+    kept = (session_of(machine) / "confirm/output.txt").read_bytes()
+    expect((kept[:6], kept[-23:]), (b"begun\n", b"again\nconfirm disabled\n"), "the start and the end")
+    assert b" bytes more were written here and dropped]\n" in kept
+    assert len(kept) < 16 * 2 ** 20 + 100, len(kept)
 
 
 def rerun_that_cannot_be_kept_is_told_all_the_same(machine):

@@ -235,6 +235,19 @@ def input_that_the_program_left_alone_is_not_asked_for(machine):
         expect_proven(machine.report())
 
 
+def nothing_is_repeated_unasked_where_another_user_can_replace_the_session(machine):
+    machine.plan(AGAIN)
+    machine.state.mkdir()
+    machine.state.chmod(0o777)
+    result = rerun(machine, *program("probe.py"))
+    _expect_refused(machine, result, f"another user can rename entries of {machine.state} and so replace the session's folder")
+    expect_in(f"all users can write to {machine.state} and replace a session while it is being written", result.stderr, "warning")
+    machine.state.chmod(0o1777)  # the sticky bit keeps others from renaming
+    machine.runs.unlink(missing_ok=True)
+    rerun(machine, *program("probe.py"))
+    expect_proven(machine.report())
+
+
 # ---- where reruns cannot be isolated
 
 

@@ -45,14 +45,17 @@ class Desk {
   bool answer(std::string_view keys) {
     type_ahead("y\n");
     std::jthread person([&] {
-      int waiting = 1;
-      while (waiting > 0) {
-        if (::ioctl(program_.get(), FIONREAD, &waiting) != 0) break;
-        std::this_thread::yield();
-      }
+      wait_until_discarded();
       type(keys);
     });
     return ask();
+  }
+  void wait_until_discarded() const {
+    int waiting = 1;
+    while (waiting > 0) {
+      if (::ioctl(program_.get(), FIONREAD, &waiting) != 0) break;
+      std::this_thread::yield();
+    }
   }
   void hang_up() { person_ = base::FileDescriptor(); }
 
@@ -100,6 +103,18 @@ TEST_CASE("what was typed before the question, or just after it, is not an answe
   desk.type_ahead("y\n");
   std::jthread person([&] { desk.type("y\n"); });
   CHECK_FALSE(desk.ask({milliseconds(60'000), milliseconds(100)}));
+}
+
+TEST_CASE("after an answer that came too early, the question is asked again") {
+  Desk desk;
+  desk.type_ahead("n\n");
+  std::jthread person([&] {
+    desk.wait_until_discarded();
+    desk.type_ahead("n\n");
+    desk.wait_until_discarded();
+    desk.type("y\n");
+  });
+  CHECK(desk.ask({milliseconds(2'000), milliseconds(60'000)}));
 }
 
 TEST_CASE("no answer in time, a hang-up and an incomplete line all mean no") {

@@ -87,6 +87,55 @@ TEST_CASE("a request soon after the first counts as the same one") {
   ::close(told[0]);
 }
 
+TEST_CASE("work that is idle is given up, and work that is not is left alone") {
+  // The test fails if alarm() kills the process instead.
+  const auto status_of = [](bool idles) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      const launch::EndableWork endable(std::chrono::seconds(1), [](std::chrono::milliseconds idle, bool) {
+        if (idle >= std::chrono::seconds(1)) ::_exit(7);
+      });
+      if (idles) ::pause();
+      for (int i = 0; i < 30; ++i) ::usleep(100'000);
+      ::_exit(3);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  CHECK(status_of(true) == 7);
+  CHECK(status_of(false) == 3);
+}
+
+TEST_CASE("a second request gives up work that does not end") {
+  int told[2];
+  REQUIRE(::pipe(told) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    launch::SignalRelay relay;
+    const launch::EndableWork endable(std::chrono::milliseconds(0), [](std::chrono::milliseconds, bool asked) {
+      if (asked) ::_exit(7);
+    });
+    [[maybe_unused]] ssize_t written = ::write(told[1], "r", 1);
+    while (true) {
+      relay.wait(-1);
+      if (!relay.take_signals().empty()) written = ::write(told[1], "s", 1);
+    }
+  }
+  ::close(told[1]);
+  REQUIRE(hears(told[0]));
+  for (int i = 0; i < 2; ++i) {
+    ::kill(child, SIGTERM);
+    REQUIRE(hears(told[0]));
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
+  ::close(told[0]);
+}
+
 TEST_CASE("after the work, signals are handled as before") {
   sigset_t before, after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &before);

@@ -205,8 +205,7 @@ TEST_CASE("a root is exposed if anyone may rename entries in it, or another user
   const ScratchFolder scratch;
   const auto exposure = [&](mode_t mode) {
     REQUIRE(::chmod(scratch.path().c_str(), mode) == 0);
-    const base::FileDescriptor folder(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    return session::exposure_of(folder.get(), scratch.path());
+    return session::exposure_of(scratch.path());
   };
   CHECK(exposure(0700).empty());
   CHECK(exposure(0770).empty());
@@ -221,6 +220,49 @@ TEST_CASE("a root is exposed if anyone may rename entries in it, or another user
   CHECK(exposure(0700).find("belongs to another user (uid 65534)") != std::string::npos);
   auto writer = new_session(scratch.path(), 1, true);
   CHECK(writer.root().warning.find("belongs to another user") != std::string::npos);
+}
+
+TEST_CASE("a root is exposed too if a folder above it is, or one that contains the target of a link") {
+  const ScratchFolder scratch;
+  const auto exposed = [&](const fs::path& root) { return session::exposed_folder(scratch.path() / root); };
+  fs::create_directories(scratch.path() / "open/own/root");
+  fs::create_directories(scratch.path() / "own");
+  fs::create_symlink("../open/own", scratch.path() / "own/link");
+  CHECK_FALSE(exposed("own/link/root"));
+  REQUIRE(::chmod((scratch.path() / "open").c_str(), 0777) == 0);
+  CHECK(exposed("open/own/root") == scratch.path() / "open");
+  CHECK(exposed("own/link/root") == scratch.path() / "own/../open");
+  REQUIRE(::chmod((scratch.path() / "open").c_str(), 01777) == 0);
+  CHECK_FALSE(exposed("own/link/root"));
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can give a link away");
+    return;
+  }
+  fs::create_symlink("../own", scratch.path() / "open/theirs");
+  CHECK_FALSE(exposed("open/theirs"));
+  REQUIRE(::lchown((scratch.path() / "open/theirs").c_str(), 65534, 65534) == 0);
+  CHECK(exposed("open/theirs") == scratch.path() / "open");
+}
+
+TEST_CASE("what is removed from a session is found without following links") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path(), 1, true);
+  const fs::path outside = scratch.path() / "outside";
+  write(outside / "modules/file", "theirs");
+  write(writer.pass_folder() / "modules/0123.cubin", "ours");
+  writer.remove(outside / "modules");
+  writer.remove(writer.folder() / "../outside/modules");
+  writer.remove(writer.folder());
+  CHECK(fs::exists(outside / "modules/file"));
+  const fs::path named = writer.pass_folder() / "modules", moved = scratch.path() / "moved";
+  fs::rename(writer.folder(), moved);
+  fs::create_directory_symlink(outside, writer.folder());
+  fs::rename(outside / "modules", outside / "inner");
+  fs::create_directory(outside / "record");
+  fs::rename(outside / "inner", outside / "record/modules");
+  writer.remove(named);
+  CHECK(fs::exists(outside / "record/modules/file"));
+  CHECK_FALSE(fs::exists(moved / "record/modules"));
 }
 
 TEST_CASE("if CUDADIAG_DIR is usable, sessions are read only from there") {

@@ -2,12 +2,15 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "unit/scratch_folder.h"
 #include "unit/supervise/failing_session.h"
 
 namespace cudadiag::supervise {
@@ -81,6 +84,18 @@ TEST_CASE("under MPS nothing is repeated unasked, although the user may agree to
     REQUIRE(found);
     CHECK(found->kind == Kind::mps);
   }
+}
+
+TEST_CASE("nothing is repeated where another user can replace the folder of the session") {
+  const Environment none;
+  const test::ScratchFolder scratch;
+  session::Session session = failing_session();
+  session.folder = scratch.path() / "state/cudadiag/session";
+  std::filesystem::create_directories(session.folder);
+  CHECK_FALSE(obstacle(session));
+  REQUIRE(::chmod(scratch.path().c_str(), 0777) == 0);
+  CHECK(obstacle(session) == Kind::exposed);
+  CHECK(obstacle_in_run(session)->detail == scratch.path().string());
 }
 
 TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
