@@ -45,6 +45,17 @@ def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
     expect([each["isolated"] for each in machine.report()["passes"]], [False, True], "whether passes were isolated")
 
 
+def asking_without_a_terminal_means_never(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    result = machine.cudadiag("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py"))
+    _expect_refused(machine, result, "no one can answer the question without a terminal", isolated=True)
+    machine.runs.unlink()
+    machine.environment["CUDADIAG_RERUN"] = "ask"
+    result = machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
+    _expect_refused(machine, result, "no one can answer the question without a terminal", isolated=True)
+
+
 def variable_sets_the_default_and_an_option_goes_before_it(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_RERUN"] = "never"
