@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/coverage_notes.h"
@@ -34,18 +36,22 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints one line for each check, and remembers whether any check found a problem.
+// Prints one line for each check, or one JSON object at the end. Remembers whether any check found a problem.
 class Checklist {
  public:
-  void good(const char* what, const std::string& found) { line("OK      ", what, found); }
-  void known(const char* what, const std::string& found) { line("        ", what, found); }
+  explicit Checklist(bool json) : json_(json) {}
+  void good(const char* what, const std::string& found) { add("ok", what, found); }
+  void known(const char* what, const std::string& found, const std::string& fix = "") { add("note", what, found, fix); }
   void bad(const char* what, const std::string& found, const std::string& fix) {
-    line("PROBLEM ", what, found);
-    std::printf("        %-*s %s\n", kColumns, "", ("fix: " + fix).c_str());
+    add("problem", what, found, fix);
     ++problems_;
   }
   bool healthy() const { return problems_ == 0; }
   void close(bool gpu_was_tried) const {
+    if (json_) {
+      const Json all = {{"schema", "cudadiag.doctor/1"}, {"healthy", healthy()}, {"checks", checks_}};
+      return print(all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    }
     std::string verdict = fmt::format("{} problem{} found", problems_, problems_ == 1 ? " was" : "s were");
     if (healthy())
       verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to test it: cudadiag doctor --gpu";
@@ -53,12 +59,24 @@ class Checklist {
   }
 
  private:
-  void line(const char* verdict, const char* what, const std::string& found) {
-    std::printf("%s%-*s %s\n", verdict, kColumns, what, base::printable(found).c_str());
+  using Json = nlohmann::ordered_json;
+
+  // A row without a name belongs to the previous row.
+  void add(std::string_view result, const std::string& what, const std::string& found, const std::string& fix = "") {
+    if (json_) {
+      const Json name = what.empty() ? checks_.back()["name"] : Json(what);
+      checks_.push_back({{"name", name}, {"result", result}, {"found", found}, {"fix", fix}});
+      return;
+    }
+    const char* verdict = result == "ok" ? "OK" : result == "problem" ? "PROBLEM" : "";
+    std::printf("%-7s %-*s %s\n", verdict, kColumns, what.c_str(), base::printable(found).c_str());
+    if (!fix.empty()) std::printf("        %-*s fix: %s\n", kColumns, "", fix.c_str());
     std::fflush(stdout);
   }
   static constexpr int kColumns = 17;  // the width of the longest label, "compute-sanitizer"
+  bool json_;
   int problems_ = 0;
+  Json checks_ = Json::array();
 };
 
 // Returns true if the recorder works.
@@ -118,6 +136,8 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
+constexpr const char* kByHooks = ", so cudadiag observes programs through hooks in the driver";
+
 // `lacking` names the first thing that the GPU test needs but this machine lacks; empty if it lacks nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
@@ -127,17 +147,19 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   const auto found = launch::find_cupti(python);
   for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
   if (!lacking.empty()) {
-    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
+    if (found.empty()) return checks.known("CUPTI", std::string("no libcupti found") + kByHooks, install);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tested: no " + lacking + ")");
     return;
   }
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
     const char* remedy = analyse::remedy_for(taken.note);
-    checks.bad("CUPTI", taken.problem,
-               taken.note == analyse::NoteCode::other ? "see what cudadiag run -- COMMAND prints"
-               : remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found ? install
-                                                                                       : remedy);
+    if (taken.note == analyse::NoteCode::other) {
+      checks.bad("CUPTI", taken.problem, "see what cudadiag run -- COMMAND prints");
+    } else {
+      const bool installs = remedy == nullptr || taken.note == analyse::NoteCode::cupti_not_found;
+      checks.known("CUPTI", taken.problem + kByHooks, installs ? install : remedy);
+    }
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is used: " + why_taken(taken.path, python) +
                              "; a program that has already loaded a different copy uses that one");
@@ -188,12 +210,28 @@ void check_reruns(Checklist& checks) {
   }
 }
 
+// Returns the number of free bytes in the folder or, if it does not exist yet, in its nearest parent; nullopt if
+// unknown.
+std::optional<std::uintmax_t> free_bytes(std::filesystem::path folder) {
+  std::error_code error;
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  const auto space = std::filesystem::space(folder, error);
+  return error ? std::nullopt : std::optional(space.available);
+}
+
 void check_sessions(Checklist& checks) {
+  constexpr std::uintmax_t kMegabyte = 1u << 20, kLeastMegabytes = 64;  // a session of a long run may need this much
+
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "found no folder to keep sessions in", "set CUDADIAG_DIR");
   std::optional<base::Error> first;
   for (const session::Root& root : roots) {
     const auto obstacle = session::obstacle_in(root);
+    const auto bytes = obstacle ? std::nullopt : free_bytes(std::filesystem::absolute(root.folder));
+    if (bytes && *bytes / kMegabyte < kLeastMegabytes) {
+      return checks.bad("sessions", fmt::format("{} has only {} MB left", root.folder.string(), *bytes / kMegabyte),
+                        "free some space, or choose a different folder with CUDADIAG_DIR or -o FOLDER");
+    }
     if (!obstacle && !first) return checks.known("sessions", root.folder.string());
     if (!obstacle)
       return checks.bad("sessions", first->what + ", so sessions go to " + root.folder.string(), first->hint);
@@ -225,8 +263,8 @@ void check_environment(Checklist& checks) {
       "a program, start cudadiag in the same environment and container, as the same user");
 }
 
-int carry_out(bool gpu) {
-  Checklist checks;
+int carry_out(bool gpu, bool json) {
+  Checklist checks(json);
   const bool recorder_works = check_recorder(checks);
   const bool driver_works = check_driver(checks);
   const std::string lacking = !driver_works ? "working driver" : !recorder_works ? "working recorder" : "";
@@ -254,7 +292,9 @@ void add_doctor(CLI::App& app, int& status) {
   auto gpu = std::make_shared<bool>(false);
   auto* command = app.add_subcommand("doctor", "check what works on this machine");
   command->add_flag("--gpu", *gpu, "also plant a fault: run a small kernel that fails on purpose");
-  command->callback([gpu, &status] { status = carry_out(*gpu); });
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([gpu, json, &status] { status = carry_out(*gpu, *json); });
   auto mode = std::make_shared<std::string>();
   auto* child = app.add_subcommand("doctor-child")->group("");
   child->add_option("mode", *mode)->required();
