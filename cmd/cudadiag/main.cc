@@ -28,7 +28,7 @@ using namespace cudadiag::command;
 
 // The subcommands, in the order in which --help lists them.
 constexpr void (*kCommands[])(CLI::App& app, int& status) = {
-    add_run,  add_races, add_nans, add_bisect, add_report, add_status, add_ranks,  add_top,        add_replay,
+    add_run,  add_races, add_nans, add_bisect, add_report, add_status, add_ranks,  add_replay,
     add_list, add_keep,  add_rm,   add_dump,   add_core,   add_env,    add_doctor, add_completion,
 };
 
@@ -36,12 +36,14 @@ int dispatch(std::vector<std::string> words) {
   CLI::App app("Names the CUDA operation that failed first, and the source line that issued it.", "cudadiag");
   set_help_format(app);
   app.set_help_flag("-h,--help", "print this help");
+  app.set_help_all_flag("--help-all", "also list what is rarely needed");
   app.set_version_flag("-V,--version", version_text(), "print the version");
   app.require_subcommand(1);
   app.footer("See also: man cudadiag");
   int status = 0;
   for (const auto& add : kCommands) add(app, status);
-  words = with_help_at_the_end(std::move(words));
+  for (const char* rare : {"replay", "dump", "completion"}) app.get_subcommand(rare)->group(kRareCommands);
+  words = in_current_words(std::move(words));
   if (const std::string wrong = wrong_first_word(app, words); !wrong.empty()) return say(wrong), kOwnFailure;
   try {
     parse(app, std::move(words));

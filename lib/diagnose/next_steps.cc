@@ -74,8 +74,8 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::hang:
       if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"find out what this operation waits for"};
       return {
-          "find out what this operation waits for; for a kernel, --hang-dump or cudadiag bisect shows what its threads "
-          "are executing"};
+          "find out what this operation waits for; for a kernel, --on-hang=dump or cudadiag bisect shows what its "
+          "threads are executing"};
     case analyse::Kind::unchecked_error:
       return {refused_call(failure), check_what_it_returns(failure)};
   }

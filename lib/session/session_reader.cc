@@ -198,7 +198,10 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
       return base::Error{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno),
                          remedy};
     } else if (root.by_variable) {
-      return base::Error{name + ", which does not exist", remedy};
+      return base::Error{
+          name + ", which does not exist",
+          "cudadiag run creates it; if the name is wrong, correct it, or give the folder of the sessions "
+          "with -o FOLDER"};
     }
     // A session of another user is never chosen as the newest. It is mentioned only if the folder has no session of
     // this user.

@@ -1,4 +1,4 @@
-// Finds operations that hang while the program runs (`--hang-report`). Reads only the program's area in shared memory:
+// Finds operations that hang while the program runs (`--on-hang=report`). Reads only the program's area in shared memory:
 // a few words of each stream at every check, and the records only when an operation has been unfinished for a long
 // time. If in doubt, reports nothing. Use only on the launcher's main thread.
 #pragma once

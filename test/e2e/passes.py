@@ -18,6 +18,12 @@ def bisect(machine, *words, **options):
     return machine.cudadiag("bisect", "--no-device-pass", *words, timeout=60, **options)
 
 
+def expect_unproven(result):
+    """Expects the exit status of a bisect whose reruns did not prove the failure."""
+    expect(result.returncode, 1, f"status of {result.args}, with stderr {result.stderr}")
+    return result
+
+
 def session_of(machine, name="latest"):
     return machine.state / "cudadiag" / name
 

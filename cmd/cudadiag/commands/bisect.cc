@@ -1,8 +1,10 @@
 // `cudadiag bisect`: reruns a recorded command until its failure is proven.
+#include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "launch/isolation/isolation.h"
 #include "options/code_rules.h"
 #include "options/command_line.h"
+#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/rerun_speech.h"
 #include "session/ownership.h"
@@ -24,10 +27,13 @@
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/tools/external_tools.h"
+#include "symbolize/file_time.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
 namespace {
+
+constexpr int kNotProven = 1;  // the exit status if reruns did not prove the failure
 
 struct BisectOptions {
   std::string session;
@@ -187,13 +193,22 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
       plan.isolated ? "in isolation, so it cannot write files: " : "without isolation, so it can write files: ";
   say(std::string("running the command again ") + how + command_line(session.manifest));
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
+  if (const auto edited = symbolize::rewritten_files(session); !edited.empty()) {
+    say(edited.front() + (edited.size() == 1 ? "" : fmt::format(" and {} more files", edited.size() - 1)) +
+        " changed after the first run, so a rerun cannot prove what failed in that run");
+  }
   plan.input = input.obstacle().empty() ? &input : nullptr;
   RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
   const bool possible = supervise::run_reruns(session, state, writer, relay, plan, speech);
   print_report(state, options.verbosity, possible);
   if (!options.rerun.keep_core) supervise::drop_large_dumps(session, writer);
   if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
-  return possible ? 0 : kOwnFailure;
+  if (!possible) return kOwnFailure;
+  const std::vector<analyse::Failure>& failures = state.analysis().failures;
+  const bool unproven = std::any_of(failures.begin(), failures.end(), [](const analyse::Failure& failure) {
+    return analyse::is_asynchronous(failure.kind) && failure.grade != analyse::Grade::proven;
+  });
+  return unproven ? kNotProven : 0;
 }
 
 int carry_out(const BisectOptions& options) {
@@ -251,6 +266,8 @@ void add_bisect(CLI::App& app, int& status) {
       ->group("More evidence from reruns");
   add_code_rules(command);
   add_windows(command, *bisect);
+  group(command, CLI::OptionDefaults().get_group(), {"--repeat", "--time-limit", "--show-rerun", "--sanitize"});
+  group(command, "More evidence from reruns", {"--foreign"});
   name_page(command);
   command->callback([bisect, &status, command] {
     bisect->code_rules = code_rules(*command);

@@ -25,6 +25,5 @@ void add_report(CLI::App& app, int& status);
 void add_rm(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
-void add_top(CLI::App& app, int& status);
 
 }  // namespace cudadiag::command

@@ -12,8 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/coverage_notes.h"
@@ -37,18 +39,22 @@
 namespace cudadiag::command {
 namespace {
 
-// Prints one line for each check, and remembers whether any check found a problem.
+// Prints one line for each check, or one JSON object at the end. Remembers whether any check found a problem.
 class Checklist {
  public:
-  void good(const char* what, const std::string& found) { line("OK      ", what, found); }
-  void known(const char* what, const std::string& found) { line("        ", what, found); }
+  explicit Checklist(bool json) : json_(json) {}
+  void good(const char* what, const std::string& found) { add("ok", what, found); }
+  void known(const char* what, const std::string& found, const std::string& fix = "") { add("note", what, found, fix); }
   void bad(const char* what, const std::string& found, const std::string& fix) {
-    line("PROBLEM ", what, found);
-    std::printf("        %-*s %s\n", kColumns, "", ("fix: " + fix).c_str());
+    add("problem", what, found, fix);
     ++problems_;
   }
   bool healthy() const { return problems_ == 0; }
   void close(bool gpu_was_tried) const {
+    if (json_) {
+      const Json all = {{"schema", "cudadiag.doctor/1"}, {"healthy", healthy()}, {"checks", checks_}};
+      return print(all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    }
     std::string verdict = fmt::format("{} problem{} found", problems_, problems_ == 1 ? " was" : "s were");
     if (healthy())
       verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to test it: cudadiag doctor --gpu";
@@ -56,12 +62,24 @@ class Checklist {
   }
 
  private:
-  void line(const char* verdict, const char* what, const std::string& found) {
-    std::printf("%s%-*s %s\n", verdict, kColumns, what, base::printable(found).c_str());
+  using Json = nlohmann::ordered_json;
+
+  // A row without a name belongs to the previous row.
+  void add(std::string_view result, const std::string& what, const std::string& found, const std::string& fix = "") {
+    if (json_) {
+      const Json name = what.empty() ? checks_.back()["name"] : Json(what);
+      checks_.push_back({{"name", name}, {"result", result}, {"found", found}, {"fix", fix}});
+      return;
+    }
+    const char* verdict = result == "ok" ? "OK" : result == "problem" ? "PROBLEM" : "";
+    std::printf("%-7s %-*s %s\n", verdict, kColumns, what.c_str(), base::printable(found).c_str());
+    if (!fix.empty()) std::printf("        %-*s fix: %s\n", kColumns, "", fix.c_str());
     std::fflush(stdout);
   }
   static constexpr int kColumns = 17;  // the width of the longest label, "compute-sanitizer"
+  bool json_;
   int problems_ = 0;
+  Json checks_ = Json::array();
 };
 
 // Checks the libraries that run inside the program. Returns true if the recorder works.
@@ -150,6 +168,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
+
 // `lacking` names the first thing that the GPU test needs but this machine lacks; empty if it lacks nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
@@ -237,6 +256,7 @@ std::optional<base::Error> lack_of_room(std::filesystem::path folder) {
 }
 
 void check_sessions(Checklist& checks) {
+
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "found no folder to keep sessions in", "set CUDADIAG_DIR");
   std::optional<base::Error> first;
@@ -274,8 +294,8 @@ void check_environment(Checklist& checks) {
       "a program, start cudadiag in the same environment and container, as the same user");
 }
 
-int carry_out(bool gpu) {
-  Checklist checks;
+int carry_out(bool gpu, bool json) {
+  Checklist checks(json);
   const bool recorder_works = check_libraries(checks);
   const DriverReport driver = ask_driver();
   const bool driver_works = check_driver(checks, driver);
@@ -311,7 +331,9 @@ void add_doctor(CLI::App& app, int& status) {
   auto gpu = std::make_shared<bool>(false);
   auto* command = app.add_subcommand("doctor", "check what works on this machine");
   command->add_flag("--gpu", *gpu, "also plant a fault: run a small kernel that fails on purpose");
-  command->callback([gpu, &status] { status = carry_out(*gpu); });
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "print JSON");
+  command->callback([gpu, json, &status] { status = carry_out(*gpu, *json); });
   auto mode = std::make_shared<std::string>();
   auto* child = app.add_subcommand("doctor-child")->group("");
   child->add_option("mode", *mode)->required();

@@ -13,6 +13,7 @@
 #include "launch/own_libraries.h"
 #include "options/shared_options.h"
 #include "session/retention.h"
+#include "session/session_folders.h"
 #include "session/session_writer.h"
 #include "sessions/removed_sessions.h"
 #include "terminal/terminal.h"
@@ -50,8 +51,10 @@ int carry_out(const EnvOptions& options) {
                                                                       launch::find_cupti({}), options.record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
-  // Quotes the name, because the shell would execute everything after a newline in it.
-  std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
+  // Quotes the name, because the shell would execute everything after a newline in it. Omits ".incomplete", which looks
+  // like a failure.
+  const std::string name = diagnose::shell_word(session::finished_name(created.folder()).string());
+  std::printf("# afterwards: cudadiag report %s\n", name.c_str());
   if (created.root().asked_for) return 0;
   print_removed(session::retain(created.root().folder, created.folder(), {}), created.root().folder);
   return 0;

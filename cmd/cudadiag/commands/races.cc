@@ -4,6 +4,7 @@
 
 #include "commands/commands.h"
 #include "options/code_rules.h"
+#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/watched_run.h"
 
@@ -25,6 +26,7 @@ void add_races(CLI::App& app, int& status) {
   command->add_flag_callback(
       "--no-host-writes", [races] { races->recording.record.host_writes = false; },
       "do not check whether the host changes the source of a copy too early");
+  group(command, "Races", {"--stop-on-race", "--no-host-writes"});
   add_rerun_mode(command, races->rerun_mode, "whether to rerun the command to name the racing tensors");
   add_error_exit_status(command, races->error_exit_status);
   add_json_file(command, races->json);

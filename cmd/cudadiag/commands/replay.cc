@@ -19,6 +19,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"
+#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"
@@ -221,6 +222,7 @@ void add_replay(CLI::App& app, int& status) {
       ->needs(compare);
   command->add_flag("--json", replay->json, "print JSON");
   add_foreign(command, replay->foreign, "also run a launch that another user or host saved");
+  group(command, "Minimising and comparing", {"--minimise", "--write", "--compare", "--with-device"});
   name_page(command);
   command->callback([replay, &status] { status = carry_out(*replay); });
   add_child(app, status);

@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "options/code_rules.h"
+#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "page/page.h"
 #include "report/json.h"
@@ -58,6 +59,11 @@ std::optional<base::Error> wrong_bundle(const ReportOptions& options) {
     return base::Error{"--bundle " + file + ": this names a session, not an output file", "to pack it: " + session};
   }
   if (is_tarball(file)) return std::nullopt;
+  if (const std::filesystem::path named(file); named.has_extension()) {
+    const std::string tarball = (named.parent_path() / named.stem()).string() + ".tar.gz";
+    return base::Error{"--bundle " + file + ": the file name must end in .tar.gz",
+                       "use --bundle " + diagnose::shell_word(tarball)};
+  }
   return base::Error{"--bundle " + file + ": the file name must end in .tar.gz. Put a session before the option: " +
                          session + " FILE.tar.gz",
                      ""};
@@ -154,6 +160,7 @@ void add_report(CLI::App& app, int& status) {
   for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call with its tensors")->needs(bundle);
   add_foreign(command, report->foreign, "also show source lines for a session of another user or host");
+  group(command, kOutput, {"--keep-names", "--bundle-inputs", "--foreign"});
   add_code_rules(command);
   name_page(command);
   command->callback([report, &status, command, bundle, html] {

@@ -26,7 +26,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
   for (const auto& [option, needs] : kOptions) {
     if (run.count(option) == 0) continue;
     const bool of_dump = needs != Needs::rerun;
-    // With --hang-dump, these options apply to the rerun that writes the dump; with --once, this run writes one.
+    // With --on-hang=dump, these options apply to the rerun that writes the dump; with --once, this run writes one.
     if (of_dump && options.rerun.hang_dump) continue;
     if (needs == Needs::dump && options.recording.record.once) continue;
     const std::string both = "; use only one of the two options";
@@ -56,18 +56,37 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "also append the report to this file")
       ->check(a_writable_file());
   command->add_flag("--end-on-failure", run->end_on_failure, "end the program after reporting its failure");
-  group(command, "In CI and in production",
-        {"--error-exitcode", "--on-failure", "--termination-log", "--end-on-failure"});
-  const NumberRange<double> seconds{0.1, 1e7, "number from 0.1 to 10000000"};
-  add_number(command, "--hang-after", run->hang_after, seconds, "SECONDS",
-             "end a run that makes no progress for this long, and report what it waits for");
-  add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS",
-             "report each operation that does not finish within this time, and let the program continue");
-  command
-      ->add_flag("--hang-dump", run->rerun.hang_dump,
-                 "rerun a hung command to get a GPU core dump of its running kernels")
-      ->needs(command->get_option("--hang-after"));
+  group(command, "In CI and in production", {"--on-failure", "--termination-log", "--end-on-failure"});
   group(command, "Recording", {"--watch", "--arm"});
+}
+
+// `report`: let the program continue. `dump`: end the program, and rerun it for a GPU core dump.
+enum class OnHang { report, end, dump };
+
+struct HangOptions {
+  std::optional<double> after;
+  OnHang action = OnHang::end;
+};
+
+// Adds --hang-after and --on-hang, and their older spellings, which the help omits.
+void add_hangs(CLI::App* command, const std::shared_ptr<RunOptions>& run, HangOptions& hang) {
+  const NumberRange<double> seconds{0.1, 1e7, "number from 0.1 to 10000000"};
+  auto* after = add_number(command, "--hang-after", hang.after, seconds, "SECONDS",
+                           "end a run that makes no progress for this long, and report what it waits for");
+  const Words<OnHang> actions = {{"report", OnHang::report}, {"end", OnHang::end}, {"dump", OnHang::dump}};
+  auto* action = add_word(command, "--on-hang", hang.action, actions,
+                          "with --hang-after: only report each operation that takes this long; end the run; or also "
+                          "rerun the command to get a GPU core dump of the kernels that hang")
+                     ->needs(after);
+  add_number(command, "--hang-report", run->hang_report, seconds, "SECONDS", "--hang-after SECONDS --on-hang=report")
+      ->excludes(action)
+      ->group("");
+  command->add_flag("--hang-dump", run->rerun.hang_dump, "--on-hang=dump")->needs(after)->excludes(action)->group("");
+}
+
+void take(const HangOptions& hang, RunOptions& options) {
+  (hang.action == OnHang::report ? options.hang_report : options.hang_after) = hang.after;
+  if (hang.action == OnHang::dump) options.rerun.hang_dump = true;
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
@@ -94,7 +113,7 @@ void add_run(CLI::App& app, int& status) {
                                  "get a GPU core dump from this run, and end the program at its first GPU exception");
   once->excludes(command->get_option("--watch-by"));
   command->add_flag("--nccl", run->recording.record.nccl, "observe the calls of NCCL, to explain hangs of a job");
-  group(command, "Recording", {"--once", "--nccl"});
+  group(command, "Recording", {"--nccl"});
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);
@@ -104,12 +123,17 @@ void add_run(CLI::App& app, int& status) {
   once->trigger_on_parse()->each([command](const std::string&) { command->get_option("--rerun")->envname(""); });
   add_reruns(command, run->rerun);
   add_watches(command, run);
+  auto hang = std::make_shared<HangOptions>();
+  add_hangs(command, run, *hang);
   add_json_file(command, run->json);
   add_code_rules(command);
   add_command(command, run->recording.command);
-  group(command, "Hangs and races", {"--hang-report", "--hang-dump", "--races", "--stop-on-race"});
+  group(command, "Hangs and races", {"--on-hang", "--races", "--stop-on-race"});
   name_page(command, "cudadiag run -- python train.py --epochs 3");
-  command->callback([run, &status, command] { status = carry_out(command, *run); });
+  command->callback([run, hang, &status, command] {
+    take(*hang, *run);
+    status = carry_out(command, *run);
+  });
 }
 
 }  // namespace cudadiag::command

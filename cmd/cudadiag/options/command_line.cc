@@ -147,6 +147,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     if (word == "--") continue;
     const std::string given = unmarked(word);
     if (!word.starts_with('-')) return "one argument too many: " + given + help;
+    if (given == "--dry-run") return "no such option: --dry-run; to check this machine without a run: cudadiag doctor";
     const std::string meant = did_you_mean(given.substr(0, given.find('=')), options_of(selected));
     return "no such option: " + given + (meant.empty() ? help : meant);
   }

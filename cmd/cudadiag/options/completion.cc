@@ -79,6 +79,7 @@ std::vector<Command> commands_of(const CLI::App& app) {
   for (const CLI::App* each : app.get_subcommands([](const CLI::App* any) { return !any->get_group().empty(); })) {
     Command command{each->get_name(), each->get_description(), {}, {}};
     for (const CLI::Option* option : each->get_options()) {
+      if (option->get_group().empty()) continue;
       (option->get_positional() ? command.positionals : command.options).push_back(choice_of(*option));
     }
     commands.push_back(std::move(command));

@@ -8,10 +8,10 @@
 namespace cudadiag::command {
 
 // Returns an error message if the first word is wrong; empty if it is right. CLI11's own message does not name the
-// word.
+// word. Names cudadiag's command for a verb of another tool.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
-// Turns "help run" into "run --help".
-std::vector<std::string> with_help_at_the_end(std::vector<std::string> words);
+// Turns "help run" into "run --help", and "top" into "status --follow".
+std::vector<std::string> in_current_words(std::vector<std::string> words);
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// Writes the text that --help prints.
+// Writes the text that --help and --help-all print.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,11 +7,14 @@
 
 namespace cudadiag::command {
 
-// Makes --help show the value type and the default of each option, also for subcommands added later.
+// The group of subcommands that only --help-all lists.
+inline constexpr const char* kRareCommands = "Rarely needed";
+
+// Makes --help show the value type and the default of each option, also for subcommands added later. --help lists the
+// options without a heading. --help-all lists all except those in the group "".
 void set_help_format(CLI::App& app);
 
-// Lists these options of `command` under one heading in the help, in the order in which they were added. Options
-// without a heading are listed first, under "Options".
+// Lists these options of `command` under one heading of --help-all, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
 
 }  // namespace cudadiag::command

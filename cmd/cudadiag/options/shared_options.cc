@@ -4,6 +4,7 @@
 
 #include "options/command_line.h"
 #include "options/help_text.h"
+#include "terminal/terminal.h"
 
 namespace cudadiag::command {
 namespace {
@@ -36,7 +37,13 @@ void name_page(CLI::App* command, const std::string& example) {
   command->footer((example.empty() ? "" : "Example: " + example + "\n") + "See also: man " + page);
 }
 
+void add_colour(CLI::App* command) {
+  const Words<Colour> words = {{"auto", Colour::automatic}, {"always", Colour::always}, {"never", Colour::never}};
+  add_word(command, "--color", colour_choice, words, "whether to print colours")->group(kOutput);
+}
+
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
+  add_colour(command);
   auto* quiet = command->add_flag_callback(
       "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "print one line for each failure");
   command
@@ -108,7 +115,9 @@ void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {
                                   {"auto", RerunMode::automatic},
                                   {"always", RerunMode::always},
                                   {"never", RerunMode::never}};
-  add_word(command, "--rerun", mode, modes, what)->envname("CUDADIAG_RERUN");
+  add_word(command, "--rerun", mode, modes, what)
+      ->default_str("ask at a terminal, otherwise auto")
+      ->envname("CUDADIAG_RERUN");
 }
 
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop) {

@@ -19,7 +19,10 @@ void add_existing_output(CLI::App* command, std::optional<std::filesystem::path>
 void add_input(CLI::App* command, std::string& session, std::optional<std::filesystem::path>& output);
 // Ends the help with the example, if given, and the name of the manual page.
 void name_page(CLI::App* command, const std::string& example = "");
-// Adds -q and -v. Returns -q.
+// The heading of options that change what is printed.
+inline constexpr const char* kOutput = "Output";
+void add_colour(CLI::App* command);
+// Adds -q, -v and --color. Returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);

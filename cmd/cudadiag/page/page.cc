@@ -61,7 +61,8 @@ int write_page(const session::Session& session, const PageRequest& request) {
   say("wrote the page to " + file + (request.keep_names ? "" : ", without home folders, user names and host names") +
       "; review the page before you share it");
   if (!request.open) return 0;
-  if (const auto failure = open_in_browser(file)) return say(*failure), kOwnFailure;
+  // The page was written, so a missing browser is not a failure.
+  if (const auto obstacle = open_in_browser(file)) say(*obstacle);
   return 0;
 }
 

@@ -96,7 +96,7 @@ class Offer {
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) {
       outlook.limits = "it cannot write files";
-    } else if (const auto missing = launch::missing_isolation(); missing && options_.rerun_mode == RerunMode::ask) {
+    } else if (const auto missing = launch::missing_isolation(); missing && may_ask()) {
       outlook.limits = "it can repeat everything that the program does (not isolated: " + *missing + ")";
     } else {
       outlook.limits = "it can repeat everything that the program does";
@@ -105,6 +105,8 @@ class Offer {
     if (supervise::may_end_other_programs(session_)) outlook.warning = kMpsWarning;
     return outlook;
   }
+
+  bool may_ask() const { return options_.rerun_mode == RerunMode::ask || options_.rerun_mode == RerunMode::standard; }
 
   const char* purpose() const {
     if (!report_.findings()) return "to see which operations race";
@@ -122,14 +124,13 @@ class Offer {
     }
     if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
-    if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
-      return is_agreed_at(terminal);
-    }
+    const bool at_terminal = terminal.input_is_terminal && terminal.errors_are_terminal;
+    if (options_.rerun_mode == RerunMode::ask || (may_ask() && at_terminal)) return is_agreed_at(terminal);
     const auto obstacle = supervise::obstacle_to_rerun(session_, input_, plan_.isolated);
     if (!obstacle) return announce();
     using Kind = supervise::RerunObstacle::Kind;
     const bool is_input = obstacle->kind == Kind::input;
-    if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && is_input) {
+    if (may_ask() && terminal.input_is_terminal && is_input) {
       return decline("cudadiag cannot ask whether to rerun it: standard error is not a terminal" + way_without_asking(),
                      plan_.isolated);
     }

@@ -11,9 +11,9 @@
 
 namespace cudadiag::command {
 
-// `automatic`: rerun if the policy allows it (rerun_policy.h). `ask`: like `automatic`, but ask first if a user is at
-// the terminal.
-enum class RerunMode { ask, automatic, always, never };
+// `ask`: rerun only if a user at the terminal agrees. `automatic`: rerun if the policy allows it (rerun_policy.h).
+// `standard`: `ask` at a terminal, otherwise `automatic`.
+enum class RerunMode { standard, ask, automatic, always, never };
 
 struct RunOptions {
   supervise::RecordingOptions recording;
@@ -22,7 +22,7 @@ struct RunOptions {
   std::string json;                   // another file to write the report to, as JSON
   std::optional<double> hang_after;   // end a run that has made no progress for this many seconds
   std::optional<double> hang_report;  // report an operation that has not finished after this many seconds
-  RerunMode rerun_mode = RerunMode::ask;
+  RerunMode rerun_mode = RerunMode::standard;
   supervise::RerunOptions rerun;
   std::string arm;  // the session whose suspects this run waits for; empty: none
   FailureSinkOptions sinks;

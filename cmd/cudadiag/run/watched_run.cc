@@ -251,8 +251,7 @@ class WatchedRun {
     recording_.use_full_log(full_log_.get());
     RunSpeech speech(recording_, *report_, options_, *relay_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
-      say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
-          " has no effect: the recording is not in shared memory; to find out why: cudadiag doctor");
+      say("cannot look for hangs: the recording is not in shared memory; to find out why: cudadiag doctor");
     } else if (options_.hang_report) {
       stalls_.emplace(*recording_.arena(), *options_.hang_report);
     }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "diagnose/kernel_name.h"
 #include "diagnose/words.h"
 #include "session/notes/unrecorded.h"
 #include "session/process_life.h"
@@ -98,6 +99,11 @@ std::string line_text(const SessionSummary& found) {
   return base::printable(fs::path(found.file).filename().string()) + fmt::format(":{}", found.line);
 }
 
+std::string kernel_text(const SessionSummary& found) {
+  constexpr std::size_t kMostKernelColumns = 24;
+  return found.kernel.empty() ? "-" : base::printable(diagnose::short_kernel_name(found.kernel, kMostKernelColumns));
+}
+
 std::string command_text(const ListedSession& session) {
   if (session.command.empty()) return "(" + base::printable(session.why_no_command) + ")";
   return diagnose::shell_line(session.command);
@@ -135,11 +141,11 @@ std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders)
 }
 
 std::string list_text(const std::vector<ListedSession>& sessions, std::optional<int> columns) {
-  constexpr std::size_t kColumns = 4;  // the columns before COMMAND, which fills the rest of the row
-  std::vector<std::array<std::string, kColumns + 1>> rows = {{"#", "AGE", "RESULT", "LINE", "COMMAND"}};
+  constexpr std::size_t kColumns = 5;  // the columns before COMMAND, which fills the rest of the row
+  std::vector<std::array<std::string, kColumns + 1>> rows = {{"#", "AGE", "RESULT", "LINE", "KERNEL", "COMMAND"}};
   for (const ListedSession& session : sessions) {
     rows.push_back({std::to_string(session.number), age_text(session.age), result_text(session),
-                    line_text(session.found), command_text(session)});
+                    line_text(session.found), kernel_text(session.found), command_text(session)});
   }
   std::array<std::size_t, kColumns> widths{};
   for (const auto& row : rows) {
@@ -168,7 +174,8 @@ std::string list_json(const std::vector<ListedSession>& sessions) {
                  {"title", found.title},
                  {"code", found.code},
                  {"location", {{"file", found.file}, {"line", found.line}, {"function", found.function}}},
-                 {"grade", found.grade}};
+                 {"grade", found.grade},
+                 {"kernel", found.kernel}};
     }
     list.push_back({{"number", session.number},
                     {"name", session.folder.filename().string()},

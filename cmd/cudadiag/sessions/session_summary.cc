@@ -36,17 +36,17 @@ std::optional<SessionSummary> kept_in(const fs::path& session, const std::string
   const Json json = Json::parse(text.value_or(""), nullptr, false);
   try {
     if (!json.is_object() || edition.empty() || json.at("edition") != edition) return std::nullopt;
-    return SessionSummary{json.at("kind"), json.at("title"),    json.at("code"), json.at("file"),
-                          json.at("line"), json.at("function"), json.at("grade")};
+    return SessionSummary{json.at("kind"), json.at("title"),    json.at("code"),  json.at("file"),
+                          json.at("line"), json.at("function"), json.at("grade"), json.at("kernel")};
   } catch (const Json::exception&) {
     return std::nullopt;
   }
 }
 
 void keep_in(const fs::path& session, const std::string& edition, const SessionSummary& summary) {
-  const Json json = {{"edition", edition},           {"kind", summary.kind},  {"title", summary.title},
-                     {"code", summary.code},         {"file", summary.file},  {"line", summary.line},
-                     {"function", summary.function}, {"grade", summary.grade}};
+  const Json json = {{"edition", edition},           {"kind", summary.kind},   {"title", summary.title},
+                     {"code", summary.code},         {"file", summary.file},   {"line", summary.line},
+                     {"function", summary.function}, {"grade", summary.grade}, {"kernel", summary.kernel}};
   const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
   base::replace_file(base::open_plain_folder(AT_FDCWD, session.c_str()), session::kSummary,
                      [&](int file) { return base::write_all(file, text); });
@@ -62,6 +62,7 @@ SessionSummary summary_of(const diagnose::Finding& finding) {
   summary.line = place.line;
   summary.function = place.function;
   summary.grade = diagnose::word(finding.grade);
+  if (finding.launch) summary.kernel = finding.launch->kernel;
   return summary;
 }
 

@@ -18,7 +18,8 @@ struct SessionSummary {
   std::string file;   // the file of the true line; empty if unknown
   int line = 0;
   std::string function;
-  std::string grade;  // "proven"
+  std::string grade;   // "proven"
+  std::string kernel;  // demangled; empty if no kernel failed
 };
 
 using ReadSession = std::function<const base::Result<session::Session>&()>;

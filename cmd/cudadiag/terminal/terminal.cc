@@ -129,9 +129,11 @@ report::TextOptions text_options(report::Verbosity verbosity, int file) {
   report::TextOptions options;
   options.verbosity = verbosity;
   options.isolates = !launch::missing_isolation();
+  options.colour = colour_choice == Colour::always && file >= 0;
   if (::isatty(file) == 0) return options;
   const char* no_colour = std::getenv("NO_COLOR");
-  options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
+  if (colour_choice == Colour::automatic)
+    options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
   if (const auto columns = columns_of(file); columns >= 40) options.columns = *columns;
   return options;
 }

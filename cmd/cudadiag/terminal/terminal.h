@@ -52,7 +52,11 @@ bool in_foreground(int file);
 // Returns the current number of columns; nullopt if the terminal does not report it.
 std::optional<int> columns_of(int file);
 
-// Enables colour only if the terminal supports escape sequences and NO_COLOR is unset. Uses the width of the terminal.
+// `automatic`: colour only if the terminal supports escape sequences and NO_COLOR is unset.
+enum class Colour { automatic, always, never };
+inline Colour colour_choice = Colour::automatic;  // the option --color
+
+// Chooses whether to use colour, and uses the width of the terminal. `file` is -1 for text that goes to no descriptor.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// Finds operations that hang in a live process, even while other work continues, for `--hang-report`.
+// Finds operations that hang in a live process, even while other work continues, for `--on-hang=report`.
 //
 // An operation stalls if it has been at the head of its stream for longer than the limit. It must also have taken
 // kFarLonger times as long as the slowest earlier operation of its call site. It does not stall if something else may

@@ -245,12 +245,13 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
       std::any_of(as_first_run.begin(), as_first_run.end(), [](const Failure& failure) { return failure.damaged; });
   const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                      [&](const Failure& failure) { return shares_code(failure, other); });
-  other.because.prepend("in a rerun, ");
-  other.because.add(rerun.other_text            ? "the rerun ran a different version of the source"
-                    : suspected                 ? "the first run suspected it too"
-                    : session.processes.empty() ? "the first run's recording is lost"
-                    : unread                    ? "the first run's record of it is damaged"
-                                                : "the first run did not suspect it");
+  other.because.prepend(rerun.other_text ? "in a rerun of an edited source, " : "in a rerun, ");
+  if (!rerun.other_text) {
+    other.because.add(suspected                   ? "the first run suspected it too"
+                      : session.processes.empty() ? "the first run's recording is lost"
+                      : unread                    ? "the first run's record of it is damaged"
+                                                  : "the first run did not suspect it");
+  }
   failures.push_back(std::move(other));
 }
 

@@ -71,9 +71,9 @@ void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
         "way",
         "since no GPU core dump shows it, run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
   } else if (symptoms.while_running) {
-    facts.add("way", "--hang-after SECONDS with --hang-dump shows it");
+    facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
   } else {
-    facts.add("way", "--hang-dump, or cudadiag bisect, shows it");
+    facts.add("way", "--on-hang=dump, or cudadiag bisect, shows it");
   }
 }
 

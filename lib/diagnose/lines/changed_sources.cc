@@ -112,8 +112,8 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
-    finding.because.add(fmt::format("{} was edited before the rerun, so the rerun says nothing about this answer",
-                                    name_of(failure.rewritten)));
+    finding.because.prepend(fmt::format("{} was edited before the rerun, so the rerun says nothing about this answer; ",
+                                        name_of(failure.rewritten)));
   }
 }
 

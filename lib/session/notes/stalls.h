@@ -1,4 +1,4 @@
-// Operations that hung while the program ran (`--hang-report`), as stored in the manifest. The records of an operation
+// Operations that hung while the program ran (`--on-hang=report`), as stored in the manifest. The records of an operation
 // may be overwritten in their ring before the program ends. Each stall therefore has copies of the records that it
 // needs.
 #pragma once

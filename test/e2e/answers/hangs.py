@@ -424,7 +424,7 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
         target = stuck(machine, "kernel")[0]
         command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")
         kept = ["-o", machine.folder / dump]
-        result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump", *kept])
+        result = machine.run(*command, options=["--hang-after", "0.3", "--on-hang=dump", *kept])
         expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
         report = machine.report(*kept)
         expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
@@ -443,22 +443,27 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
     expect_in("no process accepted a request for one: only NVIDIA's driver does", after, "why")
-    assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
+    assert "--on-hang" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
     expect_in("the program ended before one could be requested\n", result.stderr, "reason if a rerun does not hang")
 
 
-def hang_dump_without_hang_after_is_refused(machine):
-    result = machine.cudadiag("run", "--hang-dump", "--", "true")
-    expect(result.returncode, 125, "status")
-    expect_in("--hang-after", result.stderr, "what is wrong")
+def action_at_a_hang_needs_the_time_and_is_given_once(machine):
+    for words, message in ((["--hang-dump"], "--hang-dump requires --hang-after"),
+                           (["--on-hang=report"], "--on-hang requires --hang-after"),
+                           (["--hang-after=1", "--on-hang=dump", "--hang-report=1"], " cannot be combined with "),
+                           (["--hang-after=1", "--on-hang=end", "--hang-dump"], " cannot be combined with "),
+                           (["--hang-after=1", "--on-hang=stop"], "expected one of report, end, dump, got stop")):
+        result = machine.cudadiag("run", *words, "--", "echo", "ran")
+        expect((result.returncode, result.stdout), (125, ""), f"status and output of {words}")
+        expect_in(message, result.stderr, f"message for {words}")
 
 
 def top_tells_what_a_run_does(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
-    shown = expect_success(machine.cudadiag("top", "-n", "2")).stdout.split("\n\n")
+    shown = expect_success(machine.cudadiag("status", "--follow", "-n", "2")).stdout.split("\n\n")
     expect(len(shown), 3, "screens, and an empty end")
     first, second, _ = shown
     expect_in("23 in all; 1 process; 0 failed calls", first, "first screen")

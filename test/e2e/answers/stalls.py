@@ -50,7 +50,7 @@ def _end(run):
 
 def stalled_operation_is_reported_once_and_the_program_continues(machine):
     for shape, cause in CAUSES.items():
-        run, file = _start(machine, shape, "--hang-report", "0.3")
+        run, file = _start(machine, shape, "--hang-after", "0.3", "--on-hang=report")
         told = _read_until(run.stderr, "cudadiag: hang (")
         expect(run.poll(), None, "status while it is reported")
         for _ in range(2):

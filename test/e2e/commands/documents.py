@@ -18,24 +18,55 @@ def every_variable_is_in_the_man_page(machine):
     expect(sorted(described), sorted(named - {"CUDADIAG_VERSION"}), "variables in cudadiag(1), each once")
 
 
-def help_of_run_begins_with_what_most_need(machine):
-    text = expect_success(machine.cudadiag("run", "--help")).stdout
+def _groups(text):
     groups = re.split(r"^(\S.*):\n", text, flags=re.MULTILINE)
-    options = {name: re.findall(r"--([a-z-]+)", body) for name, body in zip(groups[1::2], groups[2::2])}
-    expect(options["Options"], ["help", "output", "quiet", "verbose", "rerun", "hang-after", "json"],
-           "the first group")
-    assert all(len(names) <= 10 for names in options.values()), options
+    return {name: re.findall(r"^  (?:-\w, )?--([a-z-]+)", body, re.MULTILINE) for name, body in zip(groups[1::2], groups[2::2])}
+
+
+def help_of_run_has_only_what_most_need(machine):
+    text = expect_success(machine.cudadiag("run", "--help")).stdout
+    expect({name: options for name, options in _groups(text).items() if options},
+           {"Options": ["help", "help-all", "output", "quiet", "verbose", "once", "rerun", "error-exitcode", "hang-after",
+                        "json"]}, "options")
+    expect_in("\ncudadiag run --help-all lists more options: ", text, "the rest")
     expect_in("\nExample: cudadiag run -- python train.py --epochs 3\n", text, "example")
+
+
+def help_has_groups_of_at_most_ten_and_fits_the_terminal(machine):
+    for command in _commands(machine):
+        brief, whole = (expect_success(machine.cudadiag(command, option)).stdout for option in ("--help", "--help-all"))
+        for text in (brief, whole):
+            expect([name for name, options in _groups(text).items() if len(options) > 10], [], f"large groups of {command}")
+            wide = [line for line in text.splitlines() if len(line) > 80 and not line.startswith("Usage: ")]
+            expect(wide, [], f"lines of {command} that are too long")
+        expect("--help-all" in brief, len(whole) > len(brief), f"whether {command} mentions --help-all")
+
+
+def old_options_work_but_are_not_listed(machine):
+    text = expect_success(machine.cudadiag("run", "--help-all")).stdout + _in_bash_text(machine)
+    for option in ("--hang-report", "--hang-dump"):
+        expect(option in text, False, f"whether {option} is listed")
+
+
+def _in_bash_text(machine):
+    return expect_success(machine.cudadiag("completion", "bash")).stdout
+
+
+def first_list_of_commands_omits_what_few_need(machine):
+    brief, whole = (expect_success(machine.cudadiag(option)).stdout for option in ("--help", "--help-all"))
+    listed = [set(re.findall(r"^  ([a-z]+)  ", text.partition("ubcommands:\n")[2], re.MULTILINE)) for text in (brief, whole)]
+    expect(listed[1] - listed[0], {"replay", "dump", "completion"}, "commands that only --help-all lists")
+    expect_in("\ncudadiag --help-all lists more subcommands\n", brief, "the rest")
 
 
 def _options(machine, command):
     """Returns the long options of a subcommand, according to its help."""
-    text = expect_success(machine.cudadiag(command, "--help")).stdout
+    text = expect_success(machine.cudadiag(command, "--help-all")).stdout
     return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, flags=re.MULTILINE))
 
 
 def _commands(machine):
-    text = expect_success(machine.cudadiag("--help")).stdout
+    text = expect_success(machine.cudadiag("--help-all")).stdout
     found = re.findall(r"^  ([a-z]+)  ", text.partition("ubcommands:\n")[2], flags=re.MULTILINE)
     assert {"run", "report", "completion"} <= set(found), text
     return found
@@ -49,16 +80,18 @@ def every_option_is_in_a_man_page_and_no_other_is(machine):
     for command in commands:
         own = described.get(f"cudadiag-{command}", set())
         missing = _options(machine, command) - own - described["cudadiag"] - described["cudadiag-run"]
+        missing -= described["cudadiag-bisect"] if command == "run" else set()
         expect(missing, set(), f"options of {command} that no page describes")
     page = (ROOT / "man/cudadiag-report.1").read_text().replace("\\-", "-").partition(".SH OPTIONS")[2]
     tags = {option for tag in re.findall(r"^\.TP\n\.B\S* (.*)", page, flags=re.MULTILINE)
             for option in re.findall(r"--[a-z][a-z-]*", tag)}
-    expect(tags, _options(machine, "report") - {"--help"}, "options in cudadiag-report(1)")
+    expect(tags, _options(machine, "report") - {"--help", "--help-all"}, "options in cudadiag-report(1)")
 
 
 def bash_completes_every_option_of_every_command(machine):
     for command in _commands(machine):
-        expect(set(_in_bash(machine, [command], "--")) | {"--help"}, _options(machine, command) | {"--help"}, command)
+        helps = {"--help", "--help-all"}
+        expect(set(_in_bash(machine, [command], "--")) | helps, _options(machine, command) | helps, command)
 
 
 def version_names_commit_and_formats(machine):

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from harness import FAULT, expect, expect_in, expect_success, faulty, program, skip, true_line
+from harness import FAULT, expect, expect_in, expect_success, faulty, in_namespace, program, skip, true_line
 from passes import AGAIN, bisect, rerun
 
 ONCE = AGAIN + " run=1"
@@ -132,12 +132,14 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     machine.run(*program("ten_launches.py"))
     machine.run("sh", "-c", "exit 4", options=["-o", machine.state / "cudadiag"])
     heading, clean, failed = expect_success(machine.cudadiag("list")).stdout.splitlines()
-    expect(heading.split(), ["#", "AGE", "RESULT", "LINE", "COMMAND"], "heading")
+    expect(heading.split(), ["#", "AGE", "RESULT", "LINE", "KERNEL", "COMMAND"], "heading")
     expect(clean.split()[0:1] + clean.split()[3:6], ["1", "exit", "4", "-"], "a run without a finding")
     path, line = true_line("ten_launches.py")
     expect_in(f"  illegal memory access (700)  ten_launches.py:{line}  ", failed, "a failure")
+    expect(machine.cudadiag("list", "-n", "1").stdout.splitlines()[1:], [clean], "the newest")
     (listed, other) = json.loads(machine.cudadiag("list", "--json").stdout)["sessions"]
     expect((listed["finding"], listed["exit"]), (None, {"code": 4, "signal": None}), "the same as JSON")
+    expect_in(f"  ten_launches.py:{line}  {other['finding']['kernel']}  ", failed, "the kernel")
     expect((other["number"], other["state"], other["kept"], other["finding"]["grade"], other["finding"]["location"]["file"]),
            (2, "finished", False, "bracketed", path), "a failure as JSON")
     # Without the record, only the manifest shows whether the finding must be computed again.
@@ -436,3 +438,87 @@ def each_state_of_a_session_is_analysed_once(machine):
     machine.run(*program("probe.py"), options=["-o", "job"])
     log.unlink()
     expect(analysed(machine.cudadiag("ranks", "-o", "job")), ["reruns 0", "reruns 0"], "states of two sessions of a job")
+
+
+def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
+    machine.plan(FAULT)
+    machine.environment.update(XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
+    result = machine.run(*program("ten_launches.py"))
+    expect(result.returncode, 3, "status")
+    expect_in("no session will be kept", result.stderr, "message")
+    expect_in("[bracketed]", result.stderr, "report")
+    result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
+    expect(result.stderr.splitlines()[-1], "cudadiag: cannot rerun the command to prove this: no session could be "
+           "stored; choose a folder for it with -o FOLDER", "the last line")
+
+
+def unwritable_folder_by_the_environment_is_named(machine):
+    machine.plan(FAULT)
+    (machine.folder / "file").touch()
+    for variables, why in (
+            ({"CUDADIAG_DIR": f"{machine.folder}/file"}, f"CUDADIAG_DIR cannot be used: {machine.folder}/file is not a folder"),
+            ({"XDG_STATE_HOME": "/proc/none"},
+             "cannot create the session folder /proc/none/cudadiag: No such file or directory")):
+        machine.environment.update(variables)
+        said = machine.run(*program("ten_launches.py")).stderr
+        expect_in(f"cudadiag: {why}; sessions go to {machine.folder}/cudadiag-{os.geteuid()}, which may vanish", said, why)
+        machine.environment.pop("CUDADIAG_DIR", None)
+
+
+def folder_that_vanishes_costs_the_session_only(machine):
+    machine.plan(FAULT)
+    command = ["sh", "-c", 'rm -r kept; exec "$@"', "sh", *program("ten_launches.py")]
+    result = machine.run(*command, options=["-o", "kept"])
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    expect_in("[bracketed]", result.stderr, "report")
+    expect_in("cudadiag: the session is incomplete: ", result.stderr, "message")
+    assert "cudadiag report" not in result.stderr, "a session that does not exist is recommended: " + result.stderr
+
+
+def folders_of_somebody_else_are_said_to_be_so(machine):
+    if os.geteuid() != 0:
+        skip("only root can run it as another user")
+    sessions = machine.folder / "sessions"
+    sessions.mkdir(0o700)
+    machine.folder.chmod(0o755)
+    somebody = dict(user=65534, group=65534, cwd="/")
+    try:
+        listed = machine.cudadiag("list", "-o", sessions, **somebody)
+    except PermissionError:
+        skip("only its owner can reach the build folder")
+    expect((listed.returncode, listed.stdout), (125, ""), "list")
+    expect_in(f"{sessions} cannot be read: it belongs to another user", listed.stderr, "message")
+    os.chown(sessions, 65534, 65534)
+    sessions.chmod(0)
+    for command in ("list", "report", "status"):
+        refused = machine.cudadiag(command, "-o", sessions, **somebody)
+        expect((refused.returncode, refused.stderr), (125, f"cudadiag: {sessions} cannot be read: its owner has no "
+               f"read permission; run: chmod u+rx {sessions}\n"), command)
+    machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
+    shown = machine.cudadiag("doctor", **somebody).stdout
+    expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+
+
+def doctor_says_that_the_folder_of_sessions_is_full(machine):
+    small = machine.folder / "small"
+    small.mkdir()
+    machine.environment["CUDADIAG_DIR"] = str(small)
+    setup = f"mount -t tmpfs -o size=8m none {small} || exit 77"
+    shown = in_namespace(machine, ["--mount"], setup, *machine.command("doctor"))
+    expect_in(f"PROBLEM sessions          {small} has only 8 MB left\n", shown.stdout, "the folder")
+    expect_in(" fix: free some space, or choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "its fix")
+
+
+def doctor_names_the_folder_that_sessions_go_to(machine):
+    (machine.folder / "file").touch()
+    machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor")
+    expect(shown.returncode, 1, "status")
+    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
+              f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
+    machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor").stdout
+    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the given folder")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")

@@ -177,6 +177,24 @@ def quiet_run_prints_the_answer_and_its_proof(machine):
         expect_in("confirmed by a rerun (", proof, "second line")
 
 
+# ---- colour
+
+
+def option_chooses_colour(machine):
+    machine.plan(FAULT)
+    for words, coloured in (([], False), (["--color=always"], True), (["--color=never"], False)):
+        said = machine.run(*program("ten_launches.py"), options=words).stderr
+        expect("\x1b[" in said, coloured, f"whether a pipe gets colours with {words}")
+        expect("\x1b[" in machine.cudadiag("report", *words).stdout, coloured, f"the same for report with {words}")
+    machine.environment.update(TERM="xterm", NO_COLOR="1")
+    for words, coloured in (([], False), (["--color=auto"], False), (["--color=always"], True)):
+        shown, _ = machine.on_terminal(*machine.command("report", *words))
+        expect("\x1b[1m" in shown or "\x1b[3" in shown, coloured, f"whether a terminal gets colours with {words}")
+    del machine.environment["NO_COLOR"]
+    shown, _ = machine.on_terminal(*machine.command("report", "--color=never"))
+    expect("\x1b[" in shown, False, "colours with --color=never")
+
+
 # ---- where the cursor is
 
 

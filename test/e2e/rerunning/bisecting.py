@@ -6,7 +6,7 @@ import signal
 import targets
 from counted_changes import Place, lines_of
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
-from passes import AGAIN, KEPT, bisect, evidence, expect_proven, outcomes, rerun, session_of
+from passes import AGAIN, KEPT, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
 
@@ -39,7 +39,7 @@ def bisect_adds_to_what_is_there(machine):
     machine.runs.write_bytes(b"")
     machine.plan("")
     for number in (1, 2):
-        expect_success(bisect(machine, "-q"))
+        expect_unproven(bisect(machine, "-q"))
         expect(len(machine.report()["passes"]), 1 + number, "passes")
     expect(sorted(path.name for path in session_of(machine).iterdir()),
            ["confirm", "confirm-2", "manifest.json", "record"], "session")
@@ -55,7 +55,7 @@ def bisect_waits_for_what_is_named(machine):
         expect_success(bisect(machine, *words))
         expect([outcome for _, outcome in outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
     machine.run(*program("three_lines.py"))
-    expect_success(bisect(machine, "--kernel", "one"))
+    expect_unproven(bisect(machine, "--kernel", "one"))
     expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "other kernel")
 
 
@@ -65,7 +65,7 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     needs = ["sh", "-c", 'exec 2>&1; echo ${WANTED:?is not set}; exec "$@"', "sh", *program("probe.py")]
     machine.run(*needs)
     del machine.environment["WANTED"]
-    done = expect_success(bisect(machine))
+    done = expect_unproven(bisect(machine))
     printed = session_of(machine).resolve() / "confirm/output.txt"
     expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. The command", done.stderr, "stderr")
     expect_in("WANTED: is not set", printed.read_text(), "its output")
@@ -79,7 +79,7 @@ def bisect_isolates_its_reruns_if_asked(machine):
         log = machine.folder / "log.txt"
         expect(lines_of(log), 1, "changes by the run")
         expect_in(" --isolated  # ", machine.cudadiag("report", "-v").stdout, "report of the run")
-        done = expect_success(bisect(machine, "--isolated"))
+        done = expect_unproven(bisect(machine, "--isolated"))
         expect_in("running the command again in isolation, so it cannot write files: ", done.stderr, "announcement")
         (_, again) = machine.report()["passes"]
         expect((again["isolated"], bool(again["kept_from"])), (True, True), "whether the rerun was isolated, and kept from something")

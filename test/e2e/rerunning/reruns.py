@@ -7,7 +7,7 @@ import signal
 import sys
 
 from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
-from passes import AGAIN, bisect, evidence, outcomes, rerun, session_of
+from passes import AGAIN, bisect, evidence, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
 
@@ -84,7 +84,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
             ("none", None, "with or without waiting there: the failure is intermittent", "did not fail")):
         machine.runs.unlink(missing_ok=True)
         machine.run(*program("leaves_dump.py", kernel, dump))
-        text = expect_success(machine.cudadiag("bisect")).stdout
+        text = expect_unproven(machine.cudadiag("bisect")).stdout
         report = machine.report()
         expect(outcomes(report)[1:], [("confirm", "did not fail"), ("device", outcome)], "reruns")
         expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
@@ -107,7 +107,10 @@ def source_that_was_edited_since_is_not_shown(machine):
     first = machine.run(sys.executable, script)
     expect_in("# TRUE LINE", first.stderr, "the first report, which has the source")
     script.write_text("# one line more\n" + script.read_text())
-    again = expect_success(bisect(machine)).stdout
+    bisected = expect_unproven(bisect(machine))
+    expect_in("ten_launches.py changed after the first run, so a rerun cannot prove what failed in that run\n", bisected.stderr,
+              "what is said before the rerun")
+    again = bisected.stdout
     expect_in("ten_launches.py was edited after the run: line numbers are those of the run",
               " ".join(again.split()), "report")
     expect(" | " in again, False, "whether source is shown")
@@ -118,7 +121,7 @@ def source_that_was_edited_since_is_not_shown(machine):
     expect_in("source-changed", _codes(report), "notes")
 
 
-ANOTHER_TEXT = "; ten_launches.py was edited before the rerun, so the rerun says nothing about this answer"
+ANOTHER_TEXT = "ten_launches.py was edited before the rerun, so the rerun says nothing about this answer; "
 
 
 def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
@@ -130,10 +133,10 @@ def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
         before = evidence(machine.report())
         script.write_text(text + script.read_text())
         bisect(machine)
-        expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
-        expect_in("; the rerun ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's line")
+        expect(evidence(machine.report()), ("bracketed", ANOTHER_TEXT + before[1]), "evidence")
+        expect(evidence(machine.report(), 1)[1].startswith("in a rerun of an edited source, "), True, "the rerun's line")
         script.unlink()
-        expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence without the file")
+        expect(evidence(machine.report()), ("bracketed", ANOTHER_TEXT + before[1]), "evidence without the file")
 
 
 def source_that_was_mended_is_no_race(machine):
@@ -143,7 +146,7 @@ def source_that_was_mended_is_no_race(machine):
     before = evidence(machine.report())
     script.write_text(script.read_text().replace("range(10)", "range(2)"))
     bisect(machine)
-    expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
+    expect(evidence(machine.report()), ("bracketed", ANOTHER_TEXT + before[1]), "evidence")
 
 
 def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):

@@ -105,6 +105,15 @@ def doctor_shows_mps_and_mig(machine):
     expect_in("        planted fault     not tested: under MPS, it could end the other programs on the GPU; ", shown, "planted fault")
     machine.environment["CUDADIAG_SIM_MIG"] = ""
     expect_in("        MIG               unknown: libnvidia-ml.so.1 was not found, or failed\n", machine.cudadiag("doctor").stdout, "MIG")
+def asking_without_a_terminal_means_never(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    result = machine.cudadiag("run", "--rerun=ask", "--no-device-pass", "--", *program("probe.py"))
+    _expect_refused(machine, result, "no one can answer the question without a terminal", isolated=True)
+    machine.runs.unlink()
+    machine.environment["CUDADIAG_RERUN"] = "ask"
+    result = machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
+    _expect_refused(machine, result, "no one can answer the question without a terminal", isolated=True)
 
 
 def variable_sets_the_default_and_an_option_goes_before_it(machine):

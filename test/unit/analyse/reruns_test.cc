@@ -450,7 +450,7 @@ TEST_CASE("a rerun of a different source text neither proves nor refutes what th
     CHECK(analysis.vanished == Vanished::no);
     const bool failed = analysis.reruns[0].failure.has_value();
     REQUIRE(analysis.failures.size() == (failed ? 2 : 1));
-    if (failed) CHECK(says(analysis.failures[1], "; the rerun ran a different version of the source"));
+    if (failed) CHECK(says(analysis.failures[1], "in a rerun of an edited source, "));
   }
 }
 

@@ -72,9 +72,9 @@ TEST_CASE("steps already tried are not recommended again") {
   for (const Work operation : {Work::kernel, Work::graph}) {
     Symptoms symptoms = standing_at(operation, "spin(int*)");
     const auto first_step = [&] { return explain(symptoms)->fix.front(); };
-    CHECK(first_step().ends_with("--hang-dump, or cudadiag bisect, shows it"));
+    CHECK(first_step().ends_with("--on-hang=dump, or cudadiag bisect, shows it"));
     symptoms.asked_for_dump = true;
-    CHECK(first_step().find("--hang-dump") == std::string::npos);
+    CHECK(first_step().find("--on-hang") == std::string::npos);
     CHECK(first_step().find("cuda-gdb -p PID") != std::string::npos);
     symptoms.line_in_dump = true;
     CHECK(first_step().ends_with("the GPU core dump shows it"));

@@ -4,7 +4,7 @@
 
 namespace {
 
-using cudadiag::command::with_help_at_the_end;
+using cudadiag::command::in_current_words;
 using cudadiag::command::wrong_first_word;
 using Words = std::vector<std::string>;
 
@@ -19,7 +19,7 @@ std::string refusal(const Words& words) {
 }  // namespace
 
 TEST_CASE("subcommands, hidden ones too, and global options are accepted") {
-  for (const char* word : {"run", "report", "doctor-child", "-h", "--help", "--version"}) {
+  for (const char* word : {"run", "report", "doctor-child", "-h", "--help", "--help-all", "--version"}) {
     CAPTURE(word);
     CHECK(refusal({word}).empty());
   }
@@ -46,8 +46,31 @@ TEST_CASE("an option before the subcommand, and an empty command line, are rejec
 }
 
 TEST_CASE("help COMMAND prints the same as COMMAND --help") {
-  CHECK(with_help_at_the_end({"help", "run", "more"}) == Words{"run", "--help"});
-  CHECK(with_help_at_the_end({"help"}) == Words{"--help"});
-  CHECK(with_help_at_the_end({"run", "--", "help"}) == Words{"run", "--", "help"});
-  CHECK(with_help_at_the_end({}).empty());
+  CHECK(in_current_words({"help", "run", "more"}) == Words{"run", "--help"});
+  CHECK(in_current_words({"help"}) == Words{"--help"});
+  CHECK(in_current_words({"run", "--", "help"}) == Words{"run", "--", "help"});
+  CHECK(in_current_words({}).empty());
+}
+
+TEST_CASE("top is an older name of status --follow") {
+  CHECK(in_current_words({"top", "-n", "2"}) == Words{"status", "--follow", "-n", "2"});
+  CHECK(in_current_words({"help", "top"}) == Words{"status", "--follow", "--help"});
+}
+
+TEST_CASE("for a verb of another tool, the message names cudadiag's command") {
+  const std::pair<const char*, const char*> kVerbs[] = {{"record", "cudadiag run -- COMMAND"},
+                                                        {"memcheck", "cudadiag run -- COMMAND"},
+                                                        {"racecheck", "cudadiag races -- COMMAND"},
+                                                        {"initcheck", "compute-sanitizer --tool initcheck COMMAND"},
+                                                        {"show", "cudadiag report"},
+                                                        {"synccheck", "compute-sanitizer --tool synccheck COMMAND"},
+                                                        {"version", "cudadiag --version"},
+                                                        {"trace", "cudadiag run -- COMMAND"},
+                                                        {"profile", "nsys profile COMMAND"}};
+  for (const auto& [verb, command] : kVerbs) {
+    CAPTURE(verb);
+    CHECK(refusal({verb, "x"}).starts_with("no such command " + std::string(verb) + "; "));
+    CHECK(refusal({verb, "x"}).find(command) != std::string::npos);
+    CHECK(refusal({verb, "x"}).find("did you mean") == std::string::npos);
+  }
 }

@@ -24,7 +24,14 @@ ListedSession finished(std::size_t number, long long age, std::vector<std::strin
 ListedSession failed() {
   ListedSession session = finished(1, 7200, {"python", "train.py", "--name", "two words"});
   session.end.code = 1;
-  session.found = {"async_error", "illegal memory access", 700, "/home/me/train.py", 41, "forward", "proven"};
+  session.found = {"async_error",
+                   "illegal memory access",
+                   700,
+                   "/home/me/train.py",
+                   41,
+                   "forward",
+                   "proven",
+                   "void (anonymous namespace)::gather<float>(float*, long const*)"};
   return session;
 }
 
@@ -32,8 +39,8 @@ ListedSession failed() {
 
 TEST_CASE("a finding is listed with its line, and the command as a shell takes it") {
   CHECK(list_text({failed()}, std::nullopt) ==
-        "#  AGE  RESULT                       LINE         COMMAND\n"
-        "1  2 h  illegal memory access (700)  train.py:41  python train.py --name 'two words'\n");
+        "#  AGE  RESULT                       LINE         KERNEL         COMMAND\n"
+        "1  2 h  illegal memory access (700)  train.py:41  gather<float>  python train.py --name 'two words'\n");
 }
 
 TEST_CASE("ages are given in a suitable unit") {
@@ -82,6 +89,7 @@ TEST_CASE("the JSON has every member, and null for missing values") {
   CHECK(json["schema"] == "cudadiag.list/1");
   CHECK(json["sessions"][0]["finding"]["location"]["line"] == 41);
   CHECK(json["sessions"][0]["finding"]["grade"] == "proven");
+  CHECK(json["sessions"][0]["finding"]["kernel"] == "void (anonymous namespace)::gather<float>(float*, long const*)");
   CHECK(json["sessions"][0]["exit"]["code"] == 1);
   CHECK(json["sessions"][1]["finding"].is_null());
   CHECK(json["sessions"][1]["exit"]["signal"].is_null());
