@@ -161,7 +161,13 @@ class WatchedRun {
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
-    if (stalls_) guarded([&] { report_->note_stalls(stalls_->finish()); });
+    if (stalls_) {
+      guarded([&] {
+        // The program may have ended before this process handled the signal.
+        if (relay_->interrupted()) stalls_->interrupted();
+        report_->note_stalls(stalls_->finish());
+      });
+    }
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
     guarded([&] { recording_.take_own_dump(*relay_); });
@@ -198,8 +204,8 @@ class WatchedRun {
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say(std::string(options_.hang_after ? "--hang-after" : "--hang-report") +
           " has no effect: the recording is not in shared memory; to find out why: cudadiag doctor");
-    } else if (options_.hang_report) {
-      stalls_.emplace(*recording_.arena(), *options_.hang_report);
+    } else if (recording_.arena() != nullptr) {
+      stalls_.emplace(*recording_.arena(), options_.hang_report);
     }
     watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
                   stalls_ ? &*stalls_ : nullptr},
