@@ -329,6 +329,7 @@ struct Finding {
   std::optional<double> standstill;  // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
+  bool interrupted = false;             // for a hang: it was found because a signal asked the program to end
   std::optional<double> ended_after;    // seconds after which the operation finished on its own
   std::optional<session::Work> issues;  // for a hang in a call of unknown name: what the call issues
   std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else

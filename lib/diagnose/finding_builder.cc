@@ -320,7 +320,10 @@ class FindingBuilder {
     const auto& stalls = session_.manifest.stalls;
     finding_.stall = static_cast<std::size_t>(&stall - stalls.data());
     finding_.ended_after = stall.ended_after;
-    finding_.text = "While the program ran, work on the GPU was unfinished for far longer than usual.";
+    finding_.interrupted = stall.interrupted;
+    finding_.text = stall.interrupted
+                        ? "Work on the GPU did not finish, and a signal asked the program to end."
+                        : "While the program ran, work on the GPU was unfinished for far longer than usual.";
     if (stall.ended_after) {
       finding_.because.add(fmt::format("it finished on its own after {}", duration(*stall.ended_after)));
     }

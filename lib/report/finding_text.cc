@@ -28,6 +28,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kCandidatesNamed = 3;
+constexpr std::size_t kTitleKernel = 24;  // columns for a kernel's name in a title
 
 // Adds the error code in parentheses, or the time without progress.
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
@@ -35,22 +36,23 @@ std::string headline_at(const diagnose::Location& location, const diagnose::Find
   std::string size = finding.code != 0 ? fmt::format(" ({})", finding.code) : "";
   if (finding.standstill) size = fmt::format(" ({})", diagnose::duration(*finding.standstill));
   if (finding.ended_after) size = fmt::format(" ({}, then it ended)", diagnose::duration(*finding.ended_after));
+  if (finding.interrupted) {
+    diagnose::Location line = location.known() ? location : finding.location.nearest();
+    if (!line.file.empty()) line.function.clear();
+    return interruption(finding, diagnose::place(line, directory));
+  }
   return fmt::format("{}{} in {}", base::printable(finding.title), size, diagnose::place(location, directory));
 }
 
 class FindingText {
  public:
   FindingText(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
-              const std::string& directory, bool verbose, bool rerun_follows)
-      : page_(page),
-        finding_(finding),
-        ranks_(ranks),
-        directory_(directory),
-        verbose_(verbose),
-        rerun_follows_(rerun_follows) {}
+              const std::string& directory, bool verbose)
+      : page_(page), finding_(finding), ranks_(ranks), directory_(directory), verbose_(verbose) {}
 
   void write() {
     title();
+    file();
     excerpt();
     eager();
     inside();
@@ -98,11 +100,11 @@ class FindingText {
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
-  // Never shortens the error or the line. If the title is too long, shortens the function's name, or drops it if only a
-  // few characters would remain.
+  // Never shortens the error or the line, and gives the file's name instead of its path. If the title is too long,
+  // shortens the function's name, or drops it if only a few characters would remain.
   void title() {
     constexpr std::size_t kLeast = 8;
-    diagnose::Location own = finding_.location;
+    diagnose::Location own = diagnose::with_file_name(finding_.location);
     own.called_from.clear();
     std::string text = "cudadiag: " + headline_at(own, finding_, directory_);
     const std::string tag = fmt::format("[{}]", diagnose::word(finding_.grade));
@@ -113,8 +115,15 @@ class FindingText {
     const std::size_t whole = base::width(text) + behind, least = base::width(short_text) + behind;
     const std::size_t edge = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
     if (whole > edge && edge < least + kLeast) text = short_text;
-    const std::string line = verbose_ ? text + "  " + tag : justify(text, tag, edge);
-    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays, false, Topic::headline});
+    const bool fits = !verbose_ && edge <= page_.columns;
+    page_.sections.push_back({"",
+                              {fits ? justify(text, tag, edge) : text + "  " + tag},
+                              1,
+                              0,
+                              Ink::headline,
+                              verbose_ ? Wide::stays : Wide::wraps,
+                              false,
+                              Topic::headline});
   }
 
   // Counts the operations that may have failed.
@@ -144,6 +153,17 @@ class FindingText {
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
     if ((finding_.backward && finding_.backward->leads) || finding_.thread_start) return "";
     return fmt::format("call {} of this {}", diagnose::thousands(*finding_.launch->site_ordinal), what());
+  }
+
+  // The title gives only the file's name.
+  void file() {
+    const std::string path = diagnose::relative_path(finding_.location.file, directory_);
+    const std::string stack = verbose_ ? "" : stack_lines();
+    if (path.find('/') == std::string::npos || stack.find(path) != std::string::npos) return;
+    const auto has_path = [&](const auto& frame) { return frame.file == finding_.location.file; };
+    const bool listed =
+        std::ranges::any_of(finding_.stack.python, has_path) || std::ranges::any_of(finding_.stack.native, has_path);
+    if (!verbose_ || !listed) add("File", {path}, 1, 0);
   }
 
   void excerpt() {
@@ -426,7 +446,7 @@ class FindingText {
   }
 
   void device() {
-    if (rerun_follows_ && !finding_.device) return add("Device", {"line, block, thread: not yet known"}, 1, 5);
+    if (!verbose_ && !finding_.device) return;
     add("Device", device_lines(finding_, directory_, verbose_), 1, 5);
   }
 
@@ -445,9 +465,18 @@ class FindingText {
       add("Native", native_stack_lines(finding_.stack, directory_), 0, 0, Topic::stack);
       return;
     }
-    std::string text = stack_text(finding_.stack, directory_);
-    if (page_.rows({"Stack", {}}, text).size() > 2) text = base::clip(text, page_.columns - kLabelWidth);
-    if (!text.empty()) add("Stack", {text}, 1, 6);
+    if (const std::string text = stack_lines(); !text.empty()) add("Stack", {text}, 1, 6);
+  }
+
+  // Names as many frames as fit into two rows, and at least the innermost one.
+  std::string stack_lines() const {
+    constexpr std::size_t kMost = 4, kRows = 2;
+    std::string text;
+    for (std::size_t frames = kMost; frames > 0; --frames) {
+      text = stack_text(finding_.stack, directory_, frames);
+      if (page_.rows({"Stack", {}}, text).size() <= kRows) break;
+    }
+    return text;
   }
 
   void process() {
@@ -462,19 +491,31 @@ class FindingText {
   const diagnose::Finding& finding_;
   const std::vector<std::string>& ranks_;
   const std::string& directory_;
-  const bool verbose_, rerun_follows_;
+  const bool verbose_;
 };
 
 }  // namespace
+
+std::string interruption(const diagnose::Finding& finding, const std::string& place) {
+  const session::Work work = finding.launch ? finding.launch->operation : session::Work::call;
+  std::string what = diagnose::with_article(word(work));
+  if (work == session::Work::kernel && !finding.launch->kernel.empty()) {
+    what = base::printable(diagnose::short_kernel_name(finding.launch->kernel, kTitleKernel));
+  }
+  const bool runs = work == session::Work::kernel || work == session::Work::graph || work == session::Work::copy ||
+                    work == session::Work::memset || work == session::Work::host_function;
+  return fmt::format("interrupted while {} ({}) had been {} for {}", what, place, runs ? "running" : "unfinished",
+                     diagnose::duration(finding.standstill.value_or(0)));
+}
 
 std::string headline(const diagnose::Finding& finding, const std::string& directory) {
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
 void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
-                 const std::string& directory, bool verbose, bool rerun_follows) {
+                 const std::string& directory, bool verbose) {
   if (finding.race) return add_race(page, finding, directory, verbose);
-  FindingText(page, finding, ranks, directory, verbose, rerun_follows).write();
+  FindingText(page, finding, ranks, directory, verbose).write();
 }
 
 }  // namespace cudadiag::report

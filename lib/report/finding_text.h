@@ -12,9 +12,12 @@ namespace cudadiag::report {
 // relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
-// `ranks`: the report's lines about the job's ranks; empty to omit them. `rerun_follows`: a rerun will add facts that
-// are still unknown.
+// Returns the title of a hang that the user interrupted, such as "interrupted while smooth (demo.cc:86) had been
+// running for 6.2 s".
+std::string interruption(const diagnose::Finding& finding, const std::string& place);
+
+// `ranks`: the report's lines about the job's ranks; empty to omit them.
 void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
-                 const std::string& directory, bool verbose, bool rerun_follows);
+                 const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -296,7 +296,8 @@ Json of(const diagnose::CandidateLine& candidate) {
 Json hang(const diagnose::Finding& finding) {
   if (!finding.standstill) return nullptr;
   return {{"seconds", *finding.standstill},
-          {"while_running", finding.stall.has_value()},
+          {"while_running", finding.stall.has_value() && !finding.interrupted},
+          {"interrupted", finding.interrupted},
           {"ended_after", value_or_null(finding.ended_after)}};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/printable.h"
 
@@ -11,6 +12,36 @@ namespace {
 
 constexpr std::string_view kMore = " ...";
 constexpr std::string_view kBold = "\x1b[1m", kBoldRed = "\x1b[1;31m", kPlain = "\x1b[0m";
+
+// Returns whether the text begins with a command, not with a sentence about cudadiag.
+bool begins_command(std::string_view text) {
+  constexpr std::string_view kName = "cudadiag ";
+  constexpr std::string_view kVerbs[] = {"bisect", "core",  "doctor", "dump",   "env", "keep",   "list", "nans",
+                                         "races",  "ranks", "replay", "report", "run", "status", "top"};
+  if (!text.starts_with(kName)) return false;
+  text.remove_prefix(kName.size());
+  return std::ranges::find(kVerbs, text.substr(0, text.find_first_of(" ,;.:)"))) != std::end(kVerbs);
+}
+
+// Returns the part of the text that stays in one row: a word, or a command with its arguments.
+std::string_view next_piece(std::string_view text) {
+  std::size_t end = std::min(text.find(' '), text.size());
+  if (!begins_command(text)) return text.substr(0, end);
+  bool quoted = false, takes_all = false;
+  for (bool verb = true; end < text.size(); verb = false) {
+    const std::string_view word = text.substr(end + 1, text.find(' ', end + 1) - end - 1);
+    if (!quoted && !verb && std::string_view(",;:.)").find(text[end - 1]) != std::string_view::npos) break;
+    if (word.empty() || word == "#") break;
+    const auto first = static_cast<unsigned char>(word.front());
+    const bool is_argument = std::string_view("-/<'~").find(word.front()) != std::string_view::npos ||
+                             std::isupper(first) != 0 || std::isdigit(first) != 0;
+    if (!verb && !quoted && !takes_all && !is_argument) break;
+    quoted = quoted != (std::ranges::count(word, '\'') % 2 != 0);
+    takes_all = takes_all || word == "--";
+    end += 1 + word.size();
+  }
+  return text.substr(0, end);
+}
 
 std::string painted(std::string_view text, std::string_view colour) {
   return fmt::format("{}{}{}", colour, text, kPlain);
@@ -22,18 +53,22 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std
   std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
   text.remove_prefix(indent.size());
   std::vector<std::string> rows;
-  std::string row;
+  std::string row, lead;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!row.empty() && indent.size() + base::width(row) + 1 + base::width(word) > columns) {
+    // The comment after a command begins a row unless all of it fits. Each of its rows is a comment for the shell.
+    const bool comment = text.starts_with("# ");
+    const std::string_view piece = next_piece(text);
+    const std::size_t width = base::width(comment ? text : piece);
+    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+    if (!row.empty() && indent.size() + base::width(row) + 1 + width > columns) {
       row.resize(row.find_last_not_of(' ') + 1);
       rows.push_back(indent + row);
       if (rows.size() == 1) indent.append(hang, ' ');
-      row.clear();
+      row = lead;
     }
+    if (comment) lead = "#";
     if (!row.empty()) row += ' ';
-    row += word;
+    row += piece;
   }
   if (!row.empty() || rows.empty()) rows.push_back(indent + row);
   return rows;

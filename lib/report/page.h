@@ -39,10 +39,14 @@ struct Section {
   Wide wide = Wide::wraps;
   bool is_link = false;  // the lines are web addresses from cudadiag's own tables, never data from a session
   Topic topic = Topic::fact;
+
+  // Returns whether both sections say the same.
+  bool repeats(const Section& other) const { return label == other.label && lines == other.lines; }
 };
 
 // Wraps `text` at spaces into rows of at most `columns`. All rows keep the indentation of `text`. Rows after the first
-// are indented by `hang` more columns. A word that is too long gets a row of its own.
+// are indented by `hang` more columns. Never breaks a word, which may be a path, or a command such as "cudadiag report
+// -v": if one is too long, it gets a row of its own.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 
 // Puts `left` at the left edge and `right` at the right edge of one row.

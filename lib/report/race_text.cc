@@ -121,13 +121,13 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
   return lines;
 }
 
-std::string race_headline(const diagnose::Finding& finding, const std::string& directory) {
+std::string race_headline(const diagnose::Finding& finding, const std::string& directory, bool paths) {
+  const auto place = [&](const diagnose::ResolvedAccess& access) {
+    return diagnose::place(paths ? access.location : diagnose::with_file_name(access.location), directory);
+  };
   const auto& accesses = finding.race->accesses;
-  if (!has_line(accesses[1])) {
-    return fmt::format("{}: {}", finding.title, diagnose::place(accesses[0].location, directory));
-  }
-  return fmt::format("{}: {}, after {}", finding.title, diagnose::place(accesses[1].location, directory),
-                     diagnose::place(accesses[0].location, directory));
+  if (!has_line(accesses[1])) return fmt::format("{}: {}", finding.title, place(accesses[0]));
+  return fmt::format("{}: {}, after {}", finding.title, place(accesses[1]), place(accesses[0]));
 }
 
 void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose) {
@@ -137,7 +137,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
     page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide, false, topic});
   };
   const std::size_t edge = std::min(page.columns, kRightEdge);
-  const std::string title = "cudadiag: " + race_headline(finding, directory),
+  const std::string title = "cudadiag: " + race_headline(finding, directory, false),
                     tag = fmt::format("[{}]", diagnose::word(finding.grade));
   const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
   page.sections.push_back({"",
@@ -145,7 +145,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
                            1,
                            0,
                            Ink::headline,
-                           Wide::stays,
+                           verbose ? Wide::stays : Wide::wraps,
                            false,
                            Topic::headline});
   for (const symbolize::SourceLine& line : finding.excerpt) {

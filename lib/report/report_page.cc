@@ -12,6 +12,7 @@
 #include "diagnose/ranks/rank_names.h"
 #include "diagnose/reruns/external_findings.h"
 #include "diagnose/run_context.h"
+#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 
@@ -116,6 +117,10 @@ Section withheld(const diagnose::Diagnosis& report) {
   return section;
 }
 
+std::string session_argument(const std::string& session) {
+  return session.empty() ? "" : " " + diagnose::shell_word(session);
+}
+
 // The report suggests commands that fit these facts.
 struct Prospects {
   const diagnose::Diagnosis& report;
@@ -123,9 +128,11 @@ struct Prospects {
   bool may_rerun = false;    // the report may suggest reruns
   bool first_rerun = false;  // the report may suggest reruns, and the session has none yet
   bool isolated = false;     // like the automatic reruns of cudadiag run, which the first rerun should resemble
+  bool sanitizes = false;    // compute-sanitizer is installed
+  std::string session;       // as an argument of commands; empty for the latest session
 
   std::string bisect(const char* options) const {
-    return diagnose::bisect_command(report.session, report.input_read, options);
+    return diagnose::bisect_command(session, report.input_read, options);
   }
   const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
   const char* limits() const { return isolated ? kIsIsolated : kWrites; }
@@ -142,6 +149,16 @@ Suggestion rerun_for_proof(const Prospects& known) {
   const bool may_prove = (known.first_rerun && !dumped) || (known.may_rerun && plain_rerun_may_prove(known.report));
   if (!may_prove || !analyse::is_asynchronous(answer.kind) || answer.code == 0) return std::nullopt;
   return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
+}
+
+// Only its user can start a program again that something else started, such as a service manager.
+Suggestion dump_of_next_run(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool fails_on_gpu = analyse::is_asynchronous(answer.kind) && answer.code != 0;
+  if (!known.report.command.empty() || !known.report.foreign.empty() || !fails_on_gpu || answer.device) {
+    return std::nullopt;
+  }
+  return "eval \"$(cudadiag env --once)\"  # gets a GPU core dump from the next run";
 }
 
 // Waits for every operation, which shows whether the failed call only reported a failure of earlier GPU work.
@@ -180,12 +197,12 @@ Suggestion rerun_for_executing_line(const Prospects& known) {
                     (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                     !analyse::is_collective(launch->kernel);
   if (!runs) return std::nullopt;
-  return known.bisect("") + "  # a rerun to find the line that the kernel's threads are executing" + kWrites;
+  return known.bisect("") + "  # finds the line that its threads execute" + kWrites;
 }
 
 Suggestion status_of_work(const Prospects& known) {
   if (!known.answer.standstill) return std::nullopt;
-  return fmt::format("cudadiag status {}  # shows all unfinished work", diagnose::shell_word(known.report.session));
+  return fmt::format("cudadiag status{}  # shows all unfinished work", session_argument(known.session));
 }
 
 // After the reruns, compute-sanitizer may find the line of an access that no core dump shows.
@@ -197,22 +214,28 @@ Suggestion rerun_under_sanitizer(const Prospects& known) {
   });
   const bool lineless = !answer.device || answer.device->line == 0 || !answer.device->block;
   const bool may_help = lineless && diagnose::memcheck_may_help(answer);
-  if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help) return std::nullopt;
-  return known.bisect("--sanitize") + "  # needs compute-sanitizer";
+  if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help || !known.sanitizes) return std::nullopt;
+  return known.bisect("--sanitize") + "  # runs it under compute-sanitizer";
 }
 
 // Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
-  Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
-  if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
+  const bool verbose = options.verbosity == Verbosity::verbose;
+  Section section{"Next", {}, 2, 0, Ink::plain, verbose ? Wide::stays : Wide::wraps};
+  if (report.session.empty() || report.findings.empty()) return section;
   Prospects known{report, report.findings.front()};
   // Does not suggest a rerun of another user's session, because that user has chosen the command.
-  known.may_rerun = options.suggest_rerun && report.foreign.empty();
+  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty();
   known.first_rerun = known.may_rerun && !was_rerun(report);
   known.isolated = known.first_rerun && options.isolates;
-  for (const auto suggest : {rerun_for_proof, rerun_for_earlier_work, more_attempts, rerun_for_tensor_names,
-                             rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
+  known.sanitizes = options.sanitizes;
+  known.session = options.is_latest ? "" : report.session;
+  for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,
+                             rerun_for_tensor_names, rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
     if (const Suggestion command = suggest(known)) section.lines.push_back(base::printable(*command));
+  }
+  if (!verbose) {
+    section.lines.push_back(base::printable(fmt::format("cudadiag report{} -v", session_argument(known.session))));
   }
   return section;
 }
@@ -289,11 +312,12 @@ bool ended_badly(const diagnose::Diagnosis& report) {
   });
 }
 
-Section clean(const diagnose::Diagnosis& report) {
+Section clean(const diagnose::Diagnosis& report, const TextOptions& options) {
   const CleanVerdict verdict = clean_verdict(report);
   const bool unknown = report.verdict == analyse::Verdict::inconclusive;
   const std::string reason = verdict.reason.empty() ? "" : (unknown ? ": " : "; ") + verdict.reason;
-  Section section{"", {"cudadiag: " + verdict.sentence + reason}, 1, 0, Ink::plain, Wide::stays};
+  Section section{"",         {"cudadiag: " + verdict.sentence + reason},     1, 0,
+                  Ink::plain, options.to_terminal ? Wide::wraps : Wide::stays};
   for (const analyse::Note& note : report.notes) {
     if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
   }
@@ -305,6 +329,32 @@ Page empty_page(const TextOptions& options) {
   page.columns = options.columns > 40 ? static_cast<std::size_t>(options.columns) : 40;
   page.colour = options.colour;
   return page;
+}
+
+Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& options, diagnose::StreamLetters& letters) {
+  Page page = empty_page(options);
+  if (report.findings.empty()) {
+    if (options.say_clean) page.sections.push_back(clean(report, options));
+    return page;
+  }
+  page.sections.push_back(job_answer(report));
+  add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false);
+  page.sections.push_back(withheld(report));
+  page.sections.push_back(others(report));
+  if (options.show_run) page.sections.push_back(short_run(report));
+  page.sections.push_back(next_commands(report, options));
+  for (Section& section : page.sections) {
+    if (section.topic == Topic::source) continue;
+    for (std::string& line : section.lines) line = letters.name(line);
+  }
+  return page;
+}
+
+void fit(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
+  std::size_t races = 0;
+  for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
+  const std::size_t lines = options.lines + (races > 1 ? races - 1 : 0);
+  page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
 }
 
 }  // namespace
@@ -325,27 +375,9 @@ CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
 }
 
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
-  Page page = empty_page(options);
-  if (report.findings.empty()) {
-    if (options.say_clean) page.sections.push_back(clean(report));
-    return page;
-  }
-  page.sections.push_back(job_answer(report));
-  add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false,
-              !options.suggest_rerun && !was_rerun(report));
-  page.sections.push_back(withheld(report));
-  page.sections.push_back(passes(report));
-  page.sections.push_back(others(report));
-  if (options.show_run) page.sections.push_back(short_run(report));
-  page.sections.push_back(next_commands(report, options));
-  if (!report.session.empty()) {
-    page.sections.back().lines.push_back(
-        base::printable(fmt::format("cudadiag report {} -v", diagnose::shell_word(report.session))));
-  }
-  std::size_t races = 0;
-  for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
-  const std::size_t lines = options.lines + (races > 1 ? races - 1 : 0);
-  page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
+  diagnose::StreamLetters letters;
+  Page page = page_before_fit(report, options, letters);
+  if (!report.findings.empty()) fit(page, report, options);
   return page;
 }
 
@@ -356,13 +388,35 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
     Page& page = pages.emplace_back(empty_page(options));
     if (first) page.sections.push_back(job_answer(report));
     add_finding(page, finding, first ? diagnose::job_lines(report) : std::vector<std::string>{},
-                report.working_directory, true, !options.suggest_rerun && !was_rerun(report));
+                report.working_directory, true);
   }
   Page& page = pages.emplace_back(empty_page(options));
   if (report.findings.empty()) page.sections.push_back(job_answer(report));
   page.sections.push_back(withheld(report));
-  page.sections.push_back(report.findings.empty() ? clean(report) : passes(report));
+  page.sections.push_back(report.findings.empty() ? clean(report, options) : passes(report));
   add_run(page, report, options);
+  return pages;
+}
+
+std::vector<Page> changed_pages(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after,
+                                const TextOptions& options) {
+  const bool verbose = options.verbosity == Verbosity::verbose;
+  const TextOptions first = before_reruns(options);
+  diagnose::StreamLetters letters;
+  const auto pages_of = [&](const diagnose::Diagnosis& report, const TextOptions& shown) {
+    return verbose ? whole_pages(report, shown) : std::vector<Page>{page_before_fit(report, shown, letters)};
+  };
+  std::vector<Page> old = pages_of(before, first), pages = pages_of(after, options);
+  if (!verbose) fit(old.front(), before, first);
+  for (Page& page : pages) {
+    std::erase_if(page.sections, [&](const Section& section) {
+      const auto is_old = [&](const Page& earlier) {
+        return std::ranges::any_of(earlier.sections, [&](const Section& each) { return section.repeats(each); });
+      };
+      return section.topic == Topic::headline || std::ranges::any_of(old, is_old);
+    });
+    if (!verbose) fit(page, after, options);
+  }
   return pages;
 }
 

@@ -15,6 +15,10 @@ namespace cudadiag::report {
 // unless `options.say_clean` is set.
 Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
 
+// Returns the pages of `after` without the sections that the pages of `before` had, and without titles.
+std::vector<Page> changed_pages(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after,
+                                const TextOptions& options);
+
 // The verdict on a session without findings: "no CUDA failure in this session". `reason` is the note that explains it.
 struct CleanVerdict {
   std::string sentence, reason;

@@ -48,7 +48,7 @@ std::string reruns_text(const Diagnosis& after) {
   return fmt::format("{} ({})", runs, diagnose::duration(seconds));
 }
 
-// Returns a sentence such as "confirmed by a rerun (3.2 s): train.py:41 [proven]".
+// Returns a sentence such as "confirmed by a rerun (3.2 s): proven".
 std::string proof_text(const Diagnosis& after, const Finding& finding) {
   const bool by_waiting =
       any_pass(after, [](const PassLine& pass) { return is_confirm(pass) && pass.judged == Outcome::proven; });
@@ -56,7 +56,8 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   std::string by = reruns_text(after);
   if (!by_waiting && has_dump && finding.device) by = "the GPU core dump of a rerun";
   if (by.empty()) return "";
-  return fmt::format("confirmed by {}: {}  [{}]", by, place_of(finding), diagnose::word(finding.grade));
+  const std::string which = &finding == &after.findings.front() ? "" : place_of(finding) + " is ";
+  return fmt::format("confirmed by {}: {}{}", by, which, diagnose::word(finding.grade));
 }
 
 // Returns a sentence such as "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]". Returns "" if no
@@ -86,15 +87,17 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
 
 }  // namespace
 
-RerunText::RerunText(Diagnosis before, std::string session, TextOptions options)
-    : before_(std::move(before)), session_(std::move(session)), options_(options) {}
+RerunText::RerunText(Diagnosis before, TextOptions options)
+    : before_(std::move(before)), options_(options), session_(options.is_latest ? "" : before_.session) {}
 
 void RerunText::say(std::string text) {
   if (!text.empty()) messages_.push_back({RerunMessage::Kind::sentence, std::move(text)});
 }
 
-void RerunText::write(const Diagnosis& after, bool apart) {
-  messages_.push_back({RerunMessage::Kind::report, (apart ? "\n" : "") + write_text(after, options_)});
+void RerunText::write(std::string report) { messages_.push_back({RerunMessage::Kind::report, std::move(report)}); }
+
+std::string RerunText::whole(const Diagnosis& after) const {
+  return (is_quiet() ? "" : "\n") + write_text(after, options_);
 }
 
 void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
@@ -123,7 +126,7 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
   if (!answer.device && unfinished) {
     const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
     say("on the GPU: line, block and thread are unknown, because " + answer.device_unknown +
-        (diagnose::memcheck_may_help(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
+        (options_.sanitizes && diagnose::memcheck_may_help(answer) ? "; to find them: " + sanitize : ""));
   }
   if (any_pass(after, [](const PassLine& pass) {
         return pass.kind == PassKind::eager && pass.judged == Outcome::did_not_fail;
@@ -145,8 +148,9 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
   }
   const bool new_place = gain.moved || gain.elsewhere;
   if (!new_place && !gain.says_more) return print_open_questions(gain, after);
+  if (new_place) return write(whole(after));
   // With -q, the line about the proof is the whole report.
-  if (!is_quiet() || new_place) write(after, !is_quiet());
+  if (!is_quiet()) write(write_changes(before_, after, options_));
 }
 
 // Prints a line for each race that the rerun explained. If the rerun found different races, prints the whole report
@@ -160,7 +164,7 @@ void RerunText::print_races(const Diagnosis& after) {
   const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
   if (!diagnose::same_races(before_, after)) {
     if (!is_quiet()) say(rerun + " shows more about the races:");
-    any ? write(after, false) : say("the schemas of PyTorch's operators show no race");
+    any ? write(write_text(after, options_)) : say("the schemas of PyTorch's operators show no race");
     return;
   }
   if (is_quiet()) return;

@@ -1,5 +1,5 @@
 // Writes what reruns add to a report that was already printed. Writes the proof as soon as a line is proven and, at the
-// end, the whole report if it has new facts.
+// end, the rows that changed, or the whole report if it names another line.
 #pragma once
 
 #include <string>
@@ -20,9 +20,8 @@ struct RerunMessage {
 
 class RerunText {
  public:
-  // `before` is the diagnosis before the reruns. `session` is the session's name as an argument of cudadiag bisect;
-  // empty for the latest session.
-  RerunText(diagnose::Diagnosis before, std::string session, TextOptions options);
+  // `before` is the diagnosis before the reruns, whose report was printed with the options from before_reruns().
+  RerunText(diagnose::Diagnosis before, TextOptions options);
 
   // Call this between reruns. The first time that a line is proven, returns the message about it; otherwise returns "".
   std::string proof(const diagnose::Diagnosis& now);
@@ -33,15 +32,16 @@ class RerunText {
  private:
   bool is_quiet() const { return options_.verbosity == Verbosity::quiet; }
   void say(std::string text);
-  void write(const diagnose::Diagnosis& after, bool apart);
+  void write(std::string report);
+  std::string whole(const diagnose::Diagnosis& after) const;
   void print_new_line(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
   void print_failure(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
   void print_open_questions(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
   void print_races(const diagnose::Diagnosis& after);
 
   diagnose::Diagnosis before_;
-  std::string session_;
   TextOptions options_;
+  std::string session_;  // as an argument of cudadiag bisect; empty for the latest session
   bool printed_proof_ = false;
   std::vector<RerunMessage> messages_;
 };

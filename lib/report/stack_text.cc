@@ -11,8 +11,6 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kFramesNamed = 4;
-
 struct Step {
   std::string place, function;
   int line;
@@ -34,7 +32,7 @@ Step step_of(const symbolize::NativeFrame& frame, const std::string& directory) 
 
 }  // namespace
 
-std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory) {
+std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory, std::size_t named) {
   std::vector<Step> steps;
   std::size_t folded = 0;
   for (auto frame = stack.python.rbegin(); frame != stack.python.rend(); ++frame) {
@@ -45,7 +43,7 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
     is_step(*frame) ? steps.push_back(step_of(*frame, directory)) : void(++folded);
   }
   if (steps.empty()) return "";
-  const std::size_t skipped = steps.size() > kFramesNamed ? steps.size() - kFramesNamed : 0;
+  const std::size_t skipped = steps.size() > named ? steps.size() - named : 0;
   std::string text = skipped > 0 ? fmt::format("({} outer) > ", skipped) : "";
   for (std::size_t i = skipped; i < steps.size(); ++i) {
     const bool repeated = i > skipped && steps[i].line > 0 && steps[i].place == steps[i - 1].place;

@@ -1,6 +1,7 @@
 // Writes the stack of an operation, on one line or frame by frame.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,9 @@
 
 namespace cudadiag::report {
 
-// Returns text such as "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty without
-// user frames.
-std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
+// Returns text such as "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first, with the
+// innermost `named` frames; empty without user frames.
+std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory, std::size_t named);
 
 // These functions return all frames, innermost first, with the user's frames marked.
 std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,

@@ -37,6 +37,20 @@ void name_streams_by_letters(Page& page) {
 
 }  // namespace
 
+TextOptions before_reruns(TextOptions options) {
+  constexpr std::size_t kMessages = 3;
+  options.lines -= kMessages;
+  options.suggest_rerun = false;
+  return options;
+}
+
+std::string write_changes(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after,
+                          const TextOptions& options) {
+  std::string text;
+  for (const Page& page : changed_pages(before, after, options)) text += page.print();
+  return text;
+}
+
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options) {
   if (options.verbosity == Verbosity::quiet && !report.findings.empty()) {
     const std::string job = diagnose::job_sentence(report);

@@ -19,8 +19,18 @@ struct TextOptions {
   std::size_t lines = 22;     // most lines, unless verbose; terminals narrower than 80 columns get more
   bool suggest_rerun = true;  // suggest a first rerun; false if one is about to start
   bool isolates = false;      // this machine can isolate reruns, so the first suggested rerun is isolated
+  bool sanitizes = false;     // compute-sanitizer is installed, so a rerun under it may be suggested
+  bool is_latest = false;     // the session is the latest one, so the suggested commands need not name it
+  bool to_terminal = false;   // wrap even the verdict on a session without findings, which scripts read as one line
   bool show_run = false;      // add a line with the time and command of the run, unless quiet
 };
+
+// The options for the first report of a run that is about to be rerun. Reserves rows for the messages about the reruns.
+TextOptions before_reruns(TextOptions options);
+
+// Returns the rows of the report that the report of `before`, with the options from before_reruns(), did not have.
+std::string write_changes(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after,
+                          const TextOptions& options);
 
 // If nothing was found, returns "" unless `say_clean` is set or the verbosity is `verbose`.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);

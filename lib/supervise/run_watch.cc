@@ -29,7 +29,10 @@ void RunWatch::hand_on_signals(RunListener* listener) {
     // The target sent the signal to its whole process group, which includes this process. Relaying the signal would
     // send it twice.
     if (target_.has_started(signal.sender)) continue;
-    if (listener != nullptr && asks_to_end(signal.number)) listener->interrupts();
+    if (listener != nullptr && asks_to_end(signal.number)) {
+      if (onlookers_.stalls != nullptr) onlookers_.stalls->interrupted();
+      listener->interrupts();
+    }
     target_.forward(signal.number);
     sent_.insert(signal.number);
   }

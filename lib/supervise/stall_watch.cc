@@ -16,6 +16,9 @@
 namespace cudadiag::supervise {
 namespace {
 
+// For a program that is interrupted. Ten times is more than batches of different sizes explain.
+constexpr double kInterruptedSeconds = 5, kInterruptedFactor = 10;
+
 // Returns an interval that is short enough for accurate times, and long enough to cost almost nothing.
 std::chrono::milliseconds interval_for(double seconds) {
   return std::chrono::milliseconds(std::clamp(static_cast<int>(seconds * 50), 10, 250));
@@ -24,36 +27,50 @@ std::chrono::milliseconds interval_for(double seconds) {
 }  // namespace
 
 struct StallWatch::Watched {
-  Watched(const launch::Arena& arena, std::size_t index, double seconds) : area(arena, index), rule(seconds) {}
+  Watched(const launch::Arena& arena, std::size_t index, double seconds, double far_longer)
+      : area(arena, index), rule(seconds, far_longer) {}
 
-  bool records() const {
-    return !area.bytes().empty() && wire::load_acquire(area.bytes().data(), wire::area::kState) ==
-                                        static_cast<std::uint32_t>(wire::area::State::recording);
+  bool is(wire::area::State state) const {
+    return !area.bytes().empty() &&
+           wire::load_acquire(area.bytes().data(), wire::area::kState) == static_cast<std::uint32_t>(state);
   }
+  // The recorder has not stopped before the process's end, so unfinished work is really unfinished.
+  bool is_recorded() const { return is(wire::area::State::recording) || is(wire::area::State::finished); }
 
   launch::LiveArea area;
   analyse::StallRule rule;
   // Notes whether the process's streams have issued or completed operations since the last call.
   void note_progress(const std::vector<session::StreamProgress>& streams, Clock::time_point now) {
-    std::uint64_t total = 0;
-    for (const session::StreamProgress& stream : streams) total += std::uint64_t{stream.issued} + stream.completed;
+    std::uint64_t total = 0, done = 0;
+    for (const session::StreamProgress& stream : streams) {
+      total += std::uint64_t{stream.issued} + stream.completed;
+      done += stream.completed;
+    }
     if (std::exchange(progress, total) != total) worked = now;
+    if (std::exchange(completed, done) != done) advanced = clock;
   }
 
-  double clock = 0;  // for how many seconds the process was seen running
-  std::uint64_t progress = 0;
+  double clock = 0;     // for how many seconds the process was seen running
+  double advanced = 0;  // when a completion marker was last seen to advance, on that clock
+  std::uint64_t progress = 0, completed = 0;
   std::optional<Clock::time_point> worked;  // when an operation was last seen to start or complete
   std::vector<std::size_t> numbers;         // index of each of its stalls among all stalls found
 };
 
-StallWatch::StallWatch(const launch::Arena& arena, double seconds)
-    : arena_(arena), seconds_(seconds), interval_(interval_for(seconds)), last_(Clock::now()) {}
+StallWatch::StallWatch(const launch::Arena& arena, std::optional<double> seconds)
+    : arena_(arena),
+      reports_(seconds.has_value()),
+      seconds_(seconds.value_or(kInterruptedSeconds)),
+      interval_(interval_for(seconds_)),
+      last_(Clock::now()) {}
 
 StallWatch::~StallWatch() = default;
 
-void StallWatch::take_ended(Watched& process, StallNews& news) const {
+void StallWatch::take_ended(Watched& process, StallNews& news) {
   for (const auto& ended : process.rule.take_ended()) {
-    news.ended.push_back({process.numbers[ended.stall], ended.seconds});
+    const std::size_t number = process.numbers[ended.stall];
+    news.ended.push_back({number, ended.seconds});
+    if (!reports_) silent_[number].stall.ended_after = ended.seconds;
   }
 }
 
@@ -64,18 +81,18 @@ bool StallWatch::others_work(const Watched& process) const {
   });
 }
 
-void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
-  if (!process.records()) return;
+void StallWatch::look_at(Watched& process, double passed, bool whole, StallNews& news) {
+  if (!(whole ? process.is_recorded() : process.is(wire::area::State::recording))) return;
   const auto bytes = process.area.bytes();
   const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
   const auto streams = session::stream_progress(bytes);
-  process.note_progress(streams, last_);
   const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
   // While a program is stopped (SIGSTOP), its GPU work may be waiting for it. This time does not count towards a stall.
-  const base::Life life = works ? base::life_of(pid) : base::Life::runs;
+  const base::Life life = works && !whole ? base::life_of(pid) : base::Life::runs;
   if (life == base::Life::gone) return;
   if (life == base::Life::runs) process.clock += passed;
-  const bool due = process.rule.look(process.clock, streams);
+  process.note_progress(streams, last_);
+  const bool due = process.rule.look(process.clock, streams) || whole;
   take_ended(process, news);
   if (!due || life != base::Life::runs) return;
   session::AreaContents contents = session::read_area(bytes, wire::ClockReading::now());
@@ -84,6 +101,7 @@ void StallWatch::look_at(Watched& process, double passed, StallNews& news) {
   for (session::Stall& stall : process.rule.judge(process.clock, picture, others_work(process))) {
     arena_.keep_areas();  // the report names the process, even if it ends well
     process.numbers.push_back(found_++);
+    if (!reports_) silent_.push_back({stall, &process, process.clock - stall.seconds});
     news.found.push_back(std::move(stall));
   }
 }
@@ -93,14 +111,31 @@ StallNews StallWatch::look() {
   const Clock::time_point now = Clock::now();
   const Clock::duration passed = now - last_;
   if (passed < interval_) return news;
-  last_ = now;
+  look_at_all(now, false, news);
+  return reports_ ? news : StallNews{};
+}
+
+void StallWatch::look_at_all(Clock::time_point now, bool whole, StallNews& news) {
+  const Clock::duration passed = now - std::exchange(last_, now);
   while (processes_.size() < arena_.claimed()) {
-    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_));
+    const double far_longer = reports_ ? analyse::kFarLonger : kInterruptedFactor;
+    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_, far_longer));
   }
   // The launcher itself may have been stopped. It saw no progress while it was stopped, so that time does not count.
   const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
-  for (const auto& process : processes_) look_at(*process, seen.count(), news);
-  return news;
+  for (const auto& process : processes_) look_at(*process, seen.count(), whole, news);
+}
+
+void StallWatch::interrupted() {
+  if (reports_) return;
+  StallNews ignored;
+  look_at_all(Clock::now(), true, ignored);
+  for (Silent& each : silent_) {
+    const Watched& process = *each.process;
+    if (each.stall.interrupted || each.stall.ended_after || process.clock - process.advanced < seconds_) continue;
+    each.stall.interrupted = true;
+    each.stall.seconds = process.clock - each.began;
+  }
 }
 
 StallNews StallWatch::finish() {
@@ -111,6 +146,12 @@ StallNews StallWatch::finish() {
     process->clock += passed.count();
     process->rule.look(process->clock, session::stream_progress(process->area.bytes()));
     take_ended(*process, news);
+  }
+  if (reports_) return news;
+  news = {};
+  for (const Silent& each : silent_) {
+    if (each.stall.interrupted && !each.stall.ended_after && each.process->is_recorded())
+      news.found.push_back(each.stall);
   }
   return news;
 }

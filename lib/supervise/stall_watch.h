@@ -1,11 +1,12 @@
-// Finds operations that hang while the program runs (`--on-hang=report`). Reads only the program's area in shared memory:
-// a few words of each stream at every check, and the records only when an operation has been unfinished for a long
-// time. If in doubt, reports nothing. Use only on the launcher's main thread.
+// Finds operations that hang while the program runs (`--on-hang=report`), or when a signal asks it to end. Reads only the
+// program's area in shared memory: a few words of each stream at every check, and the records only when an operation
+// has been unfinished for a long time. If in doubt, reports nothing. Use only on the launcher's main thread.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "launch/arena.h"
@@ -25,7 +26,10 @@ struct StallNews {
 
 class StallWatch {
  public:
-  StallWatch(const launch::Arena& arena, double seconds);
+  // If `seconds` is nullopt, look() reports nothing, and finish() returns only the operations that hung when
+  // interrupted() was called. The limit is then 5 s, and an operation must have taken ten times as long as any earlier
+  // one of its call site.
+  StallWatch(const launch::Arena& arena, std::optional<double> seconds);
   ~StallWatch();
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
@@ -34,23 +38,37 @@ class StallWatch {
   StallNews look();
   // How long to wait between two checks.
   std::chrono::milliseconds interval() const { return interval_; }
-  // Call this after the program has ended. Returns the stalls that ended since the last check.
+  // Call this when a signal asks the program to end, even if the program has ended meanwhile.
+  void interrupted();
+  // Call this after the program has ended. Returns the stalls that ended since the last check, and those that hung when
+  // the program was interrupted and have not ended since.
   StallNews finish();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Watched;
 
-  void look_at(Watched& process, double passed, StallNews& news);
+  // A stall that look() did not report.
+  struct Silent {
+    session::Stall stall;
+    const Watched* process = nullptr;
+    double began = 0;  // on the clock of its process
+  };
+
+  // `whole`: check everything now, even in a process that is ending.
+  void look_at_all(Clock::time_point now, bool whole, StallNews& news);
+  void look_at(Watched& process, double passed, bool whole, StallNews& news);
   bool others_work(const Watched& process) const;
-  void take_ended(Watched& process, StallNews& news) const;
+  void take_ended(Watched& process, StallNews& news);
 
   const launch::Arena& arena_;
+  const bool reports_;
   const double seconds_;
   const std::chrono::milliseconds interval_;
   Clock::time_point last_;
   std::vector<std::unique_ptr<Watched>> processes_;  // by area
   std::size_t found_ = 0;
+  std::vector<Silent> silent_;  // by number of the stall; only if look() reports nothing
 };
 
 }  // namespace cudadiag::supervise

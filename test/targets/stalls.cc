@@ -1,6 +1,9 @@
-// Work that stalls while the program runs. The argument selects the case. Each line of input releases the next wait.
+// Work that stalls while the program runs. The argument selects the case. Each line of input releases the next wait. A
+// second argument says what the program does at the first SIGINT: "exits" with status 3, or "goes-on".
 // The plan holds the kernels.
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -46,8 +49,11 @@ void work_beside(CUstream stuck, CUstream busy, CUfunction spin, CUfunction scal
 
 }  // namespace
 
-int main(int, char** argv) {
+int main(int count, char** argv) {
   const auto shape = [&](const char* name) { return std::strcmp(argv[1], name) == 0; };
+  const auto at_signal = [&](const char* name) { return count > 2 && std::strcmp(argv[2], name) == 0; };
+  if (at_signal("exits")) std::signal(SIGINT, [](int) { std::_Exit(3); });
+  if (at_signal("goes-on")) std::signal(SIGINT, [](int) { std::signal(SIGINT, SIG_DFL); });
   Driver driver;
   CUfunction spin = driver.kernel("_Z4spinPiy");
   CUfunction scale = driver.kernel("scale");

@@ -130,11 +130,12 @@ std::string nothing_to_narrow(const session::Session& session, diagnose::Session
 }
 
 // `possible`: another rerun is possible, so the report may suggest one.
-void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
-  report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
-  options.suggest_rerun = possible;
-  options.say_clean = true;
-  const std::string text = report::write_text(state.diagnosis(), options);
+void print_report(diagnose::SessionState& state, const BisectOptions& options, bool possible = true) {
+  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
+  shown.suggest_rerun = possible;
+  shown.say_clean = true;
+  shown.is_latest = is_latest(state.session().folder, options.output);
+  const std::string text = report::write_text(state.diagnosis(), shown);
   print(text);
 }
 
@@ -200,7 +201,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   plan.input = input.obstacle().empty() ? &input : nullptr;
   RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
   const bool possible = supervise::run_reruns(session, state, writer, relay, plan, speech);
-  print_report(state, options.verbosity, possible);
+  print_report(state, options, possible);
   if (!options.rerun.keep_core) supervise::drop_large_dumps(session, writer);
   if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
   if (!possible) return kOwnFailure;
@@ -227,7 +228,7 @@ int carry_out(const BisectOptions& options) {
     return rerun(session, state, std::move(plan), options);
   }
   say(nothing_to_narrow(session, state, options.rerun.cross_check));
-  print_report(state, options.verbosity);
+  print_report(state, options);
   return 0;
 }
 

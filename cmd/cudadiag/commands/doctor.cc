@@ -168,7 +168,6 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is in the CUDA Toolkit" : "it is in a system folder";
 }
 
-
 // `lacking` names the first thing that the GPU test needs but this machine lacks; empty if it lacks nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install = std::string(analyse::remedy_for(analyse::NoteCode::cupti_not_found)) +
@@ -256,7 +255,6 @@ std::optional<base::Error> lack_of_room(std::filesystem::path folder) {
 }
 
 void check_sessions(Checklist& checks) {
-
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "found no folder to keep sessions in", "set CUDADIAG_DIR");
   std::optional<base::Error> first;

@@ -81,6 +81,7 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
   }
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   shown.say_clean = true;
+  shown.is_latest = is_latest(report.session, options.output);
   // A run without findings leaves no session, so the newest session may be much older than the latest run.
   shown.show_run = options.session.empty() || options.session == session::kLatest;
   return report::write_text(report, shown);

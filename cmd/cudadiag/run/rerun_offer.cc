@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,8 +12,8 @@
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"
 #include "run/rerun_speech.h"
-#include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "sessions/session_choice.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
@@ -24,18 +23,6 @@
 
 namespace cudadiag::command {
 namespace {
-
-// Returns the session's name for use in a suggested command. Returns "" if the command would choose this session by
-// default, because it is the latest.
-std::string session_to_name(const session::Session& session, const RunOptions& options) {
-  if (!options.recording.output) {
-    const auto latest = session::find_session(session::roots(std::nullopt), "");
-    const auto* folder = std::get_if<std::filesystem::path>(&latest);
-    std::error_code ignored;
-    if (folder != nullptr && std::filesystem::equivalent(*folder, session.folder, ignored)) return "";
-  }
-  return session.folder.string();
-}
 
 class Offer {
  public:
@@ -62,8 +49,9 @@ class Offer {
                  (options_.recording.output ? "" : "; choose a folder for it with -o FOLDER"));
     }
     if (!is_agreed()) return;
-    report::RerunText text(report_.report(), session_to_name(session_, options_),
-                           text_options(options_.verbosity, STDERR_FILENO));
+    report::TextOptions shown = text_options(options_.verbosity, STDERR_FILENO);
+    shown.is_latest = is_latest(session_.folder, options_.recording.output);
+    report::RerunText text(report_.report(), shown);
     RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
     supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
     for (const report::RerunMessage& message : text.finish(report_.report())) {
@@ -134,7 +122,8 @@ class Offer {
       return decline("cudadiag cannot ask whether to rerun it: standard error is not a terminal" + way_without_asking(),
                      plan_.isolated);
     }
-    return decline(sentence(*obstacle), plan_.isolated && (is_input || obstacle->kind == Kind::mps));
+    return decline(sentence(*obstacle), plan_.isolated && (is_input || obstacle->kind == Kind::mps),
+                   is_of_job(*obstacle));
   }
 
   std::string way_without_asking() const {
@@ -142,7 +131,9 @@ class Offer {
   }
 
   bool is_agreed_at(const TerminalState& terminal) {
-    if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle), false);
+    if (const auto obstacle = supervise::obstacle_in_run(session_)) {
+      return decline(sentence(*obstacle), false, is_of_job(*obstacle));
+    }
     if (const auto obstacle = obstacle_to_asking(terminal, is_quiet())) return decline(*obstacle, plan_.isolated);
     if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("", plan_.isolated);
     return true;
@@ -161,13 +152,27 @@ class Offer {
     if (supervise::may_end_other_programs(session_)) say(kMpsWarning);
   }
 
+  // A rerun would start one rank without the others.
+  static bool is_of_job(const supervise::RerunObstacle& obstacle) {
+    using Kind = supervise::RerunObstacle::Kind;
+    return obstacle.kind == Kind::one_rank || obstacle.kind == Kind::several_nodes;
+  }
+
   // Prints why the command is not rerun, and how the user can rerun it. The suggested rerun is isolated if `isolated`
-  // is true. Always returns false.
-  bool decline(const std::string& why, bool isolated) const {
+  // is true. If `of_job` is true, suggests --once instead. Always returns false.
+  bool decline(const std::string& why, bool isolated, bool of_job = false) const {
     if (!report_.findings() || is_quiet()) return false;
+    if (of_job) {
+      const std::string once =
+          "; to get a GPU core dump from the next run of the job, put this in front of each rank's "
+          "command: cudadiag run --once --";
+      say("the command was not rerun, because " + why + (options_.recording.record.once ? "" : once));
+      return false;
+    }
+    const bool named = !is_latest(session_.folder, options_.recording.output);
     const std::string command =
         "prove this and find the cause: " +
-        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read,
+        diagnose::bisect_command(named ? session_.folder.string() : "", session_.manifest.input_read,
                                  isolated ? diagnose::kIsolated : "") +
         (isolated ? "" : diagnose::kNotIsolated);
     say(why.empty() ? "to " + command : "the command was not rerun, because " + why + ". To " + command);

@@ -12,6 +12,7 @@
 #include "run/no_findings.h"
 #include "sessions/findings.h"
 #include "sessions/removed_sessions.h"
+#include "sessions/session_choice.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/watched_lines.h"
 #include "terminal/terminal.h"
@@ -48,12 +49,12 @@ void RunReport::tell(diagnose::Diagnosis report) {
   // Suggested commands need a complete session. An empty session name makes the report omit these commands.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // Reserves three rows for the messages about reruns. A hang is rerun only for a core dump, if the user requested one.
+  options.is_latest = is_latest(report.session, options_.recording.output);
+  // A hang is rerun only for a core dump, if the user requested one.
   const bool hangs = std::ranges::all_of(
       report.findings, [](const diagnose::Finding& finding) { return finding.kind == analyse::Kind::hang; });
   if (options_.rerun_mode != RerunMode::never && (!hangs || options_.rerun.hang_dump)) {
-    options.lines -= 3;
-    options.suggest_rerun = false;
+    options = report::before_reruns(options);
   }
   write_error_text(report::write_text(report, options));
   for (const diagnose::Finding& finding : report.findings) {

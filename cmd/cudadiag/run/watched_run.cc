@@ -186,7 +186,13 @@ class WatchedRun {
     const launch::EndableWork endable(kSecondRequest, [this](auto idle, bool asked) { give_up(idle, asked); });
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
-    if (stalls_) guarded([&] { report_->note_stalls(stalls_->finish()); });
+    if (stalls_) {
+      guarded([&] {
+        // The program may have ended before this process handled the signal.
+        if (relay_->interrupted()) stalls_->interrupted();
+        report_->note_stalls(stalls_->finish());
+      });
+    }
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
     guarded([&] { recording_.take_own_dump(*relay_); });
@@ -252,8 +258,8 @@ class WatchedRun {
     RunSpeech speech(recording_, *report_, options_, *relay_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say("cannot look for hangs: the recording is not in shared memory; to find out why: cudadiag doctor");
-    } else if (options_.hang_report) {
-      stalls_.emplace(*recording_.arena(), *options_.hang_report);
+    } else if (recording_.arena() != nullptr) {
+      stalls_.emplace(*recording_.arena(), options_.hang_report);
     }
     supervise::UnreachedWatch unreached(*target_, recording_);
     watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,

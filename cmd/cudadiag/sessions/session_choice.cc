@@ -65,6 +65,13 @@ base::Result<LiveRun> open_run(const fs::path& folder) {
 
 }  // namespace
 
+bool is_latest(const fs::path& folder, const std::optional<fs::path>& output) {
+  if (output) return false;
+  const auto latest = session::find_session(session::roots(std::nullopt), "");
+  std::error_code ignored;
+  return std::holds_alternative<fs::path>(latest) && fs::equivalent(std::get<fs::path>(latest), folder, ignored);
+}
+
 base::Result<fs::path> choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
   const auto roots = session::roots_to_read(output);
   auto found = session::find_session(roots, wanted);

@@ -17,6 +17,9 @@ enum class Older { allowed, refused };
 base::Result<std::filesystem::path> choose_session(const std::optional<std::filesystem::path>& output,
                                                    const std::string& wanted, Older older = Older::allowed);
 
+// Returns whether a command that names no session uses this one.
+bool is_latest(const std::filesystem::path& folder, const std::optional<std::filesystem::path>& output);
+
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.
 base::Result<supervise::LiveRun> choose_run(const std::optional<std::filesystem::path>& output,
                                             const std::string& wanted);

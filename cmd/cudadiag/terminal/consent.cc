@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 // The interval at which to check for signals and for a change of the foreground job.
 constexpr int kKeyMilliseconds = 100;
-constexpr const char* kChoices = " [y/N] ";
+constexpr const char* kChoices = " [y/N]";
 
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
@@ -75,7 +75,11 @@ std::string runs_text(const RerunOutlook& outlook) {
 class Asking {
  public:
   Asking(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times)
-      : text_("cudadiag: " + question + kChoices), input_(input), relay_(relay), times_(times), time_(Clock::now()) {}
+      : text_(fitted("cudadiag: " + question + kChoices, STDERR_FILENO) + ' '),
+        input_(input),
+        relay_(relay),
+        times_(times),
+        time_(Clock::now()) {}
 
   bool agreed() {
     ::tcflush(input_, TCIFLUSH);

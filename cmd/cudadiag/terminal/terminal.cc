@@ -15,6 +15,8 @@
 #include "base/printable.h"
 #include "launch/isolation/isolation.h"
 #include "launch/process.h"
+#include "report/page.h"
+#include "supervise/tools/external_tools.h"
 
 namespace cudadiag::command {
 
@@ -24,6 +26,8 @@ namespace {
 constexpr int kPatienceMilliseconds = 5000;
 // A write to a blocking descriptor has no time limit, but checks at this interval whether cudadiag was asked to exit.
 constexpr int kLookMilliseconds = 1000;
+// Text is not wrapped for terminals that claim to be narrower.
+constexpr int kLeastColumns = 40;
 
 std::string unsaid;
 bool is_unhurried = false;
@@ -94,7 +98,19 @@ bool UnhurriedSpeech::go_on() {
   return unsaid.empty();
 }
 
-void say(const std::string& text) { write_error_text("cudadiag: " + base::printable(text) + "\n"); }
+std::string fitted(const std::string& text, int file) {
+  const auto columns = ::isatty(file) != 0 ? columns_of(file) : std::nullopt;
+  if (columns < kLeastColumns) return text;
+  std::string rows;
+  for (const std::string& row : report::wrapped(text, static_cast<std::size_t>(*columns))) {
+    rows += (rows.empty() ? "" : "\n") + row;
+  }
+  return rows;
+}
+
+void say(const std::string& text) {
+  write_error_text(fitted("cudadiag: " + base::printable(text), STDERR_FILENO) + "\n");
+}
 
 void say(const base::Error& failure) { say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint); }
 
@@ -130,11 +146,13 @@ report::TextOptions text_options(report::Verbosity verbosity, int file) {
   options.verbosity = verbosity;
   options.isolates = !launch::missing_isolation();
   options.colour = colour_choice == Colour::always && file >= 0;
+  options.sanitizes = !supervise::find_sanitizer().empty();
   if (::isatty(file) == 0) return options;
+  options.to_terminal = true;
   const char* no_colour = std::getenv("NO_COLOR");
   if (colour_choice == Colour::automatic)
     options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
-  if (const auto columns = columns_of(file); columns >= 40) options.columns = *columns;
+  if (const auto columns = columns_of(file); columns >= kLeastColumns) options.columns = *columns;
   return options;
 }
 

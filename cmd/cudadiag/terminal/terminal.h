@@ -14,6 +14,9 @@ namespace cudadiag::command {
 inline constexpr int kOwnFailure = 125;
 inline constexpr int kSignalled = 128;  // plus the signal number if a signal killed the command, as in shells
 
+// Wraps one line of text, without its line break, at the width of the terminal at `file` (1 or 2).
+std::string fitted(const std::string& text, int file);
+
 void say(const std::string& text);
 void say(const base::Error& failure);
 // Writes the text to stderr unchanged, without adding a newline.

@@ -153,12 +153,12 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
     }
     if (began) {
       head.since = now;
-      head.due = now + limit_ / kFarLonger;
+      head.due = now + limit_ / far_longer_;
     }
     if (began || !progress.busy()) head.marked.reset();
     if (progress.certainly_busy() && !head.marked) {
       head.marked = now;
-      head.due = std::min(head.due, now + limit_ / kFarLonger);
+      head.due = std::min(head.due, now + limit_ / far_longer_);
     }
     head.progress = progress;
     due = due || (progress.busy() && now >= head.due);
@@ -174,7 +174,7 @@ bool StallRule::look(double now, const std::vector<session::StreamProgress>& str
 
 double StallRule::patience(const Operation& operation, const ProcessRecord& record) const {
   const auto known = longest_.find(operation.site);
-  const double usual = std::max(limit_, known == longest_.end() ? 0 : kFarLonger * known->second);
+  const double usual = std::max(limit_, known == longest_.end() ? 0 : far_longer_ * known->second);
   const bool may_be_late = others_work_ && launches_nccl(record, operation);
   return may_be_late ? std::max(usual, kFarLate * limit_) : usual;
 }
@@ -254,7 +254,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   failure.because.add(
       operation.site_ordinal == 1 ? "it is the first call on its line"
       : longest == longest_.end()
-          ? fmt::format("cudadiag saw no earlier call on its line take {:.1f} s", limit_ / kFarLonger)
+          ? fmt::format("cudadiag saw no earlier call on its line take {:.1f} s", limit_ / far_longer_)
           : fmt::format("cudadiag saw no earlier call on its line take more than {:.1f} s", longest->second));
   return stall_of(failure);
 }
@@ -266,7 +266,7 @@ bool StallRule::note_blocked(const Graph& graph, std::size_t place, double now) 
   if (!blocked && before) {
     // The operation may have begun only now.
     head.marked = now;
-    head.due = now + limit_ / kFarLonger;
+    head.due = now + limit_ / far_longer_;
   }
   return blocked || before;
 }
@@ -277,7 +277,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
   const UnfinishedWork work = unfinished_work(process.record);
   for (Head& head : heads_) {
     // The longer the work is stuck without being reported, the less often it is checked.
-    if (head.due <= now) head.due = head.stall ? kNoDeadline : now + std::max(limit_, now - head.since) / kFarLonger;
+    if (head.due <= now) head.due = head.stall ? kNoDeadline : now + std::max(limit_, now - head.since) / far_longer_;
   }
   // A stream that look() did not see may explain every delay, so nothing is reported.
   for (const UnfinishedStream& stream : work.streams) {

@@ -1,7 +1,8 @@
-// Finds operations that hang in a live process, even while other work continues, for `--on-hang=report`.
+// Finds operations that hang in a live process, even while other work continues, for `--on-hang=report` and for a program
+// that the user interrupts.
 //
 // An operation stalls if it has been at the head of its stream for longer than the limit. It must also have taken
-// kFarLonger times as long as the slowest earlier operation of its call site. It does not stall if something else may
+// `far_longer` times as long as the slowest earlier operation of its call site. It does not stall if something else may
 // explain the delay:
 // - it may wait for a stream that still makes progress
 // - it may wait for a stream that stalls: only that stream is reported
@@ -35,7 +36,7 @@ inline constexpr double kFarLate = 10;
 
 class StallRule {
  public:
-  explicit StallRule(double limit) : limit_(limit) {}
+  explicit StallRule(double limit, double far_longer = kFarLonger) : limit_(limit), far_longer_(far_longer) {}
 
   // Notes the progress of the streams. Returns true if the caller should now call judge().
   bool look(double now, const std::vector<session::StreamProgress>& streams);
@@ -78,7 +79,7 @@ class StallRule {
   session::Stall found(const session::Process& process, const Graph& graph, const std::vector<std::size_t>& places,
                        double now);
 
-  double limit_;
+  double limit_, far_longer_;
   double looked_ = 0;                        // time of the latest look()
   bool others_work_ = false;                 // as of the latest judge()
   std::vector<Head> heads_;                  // by stream

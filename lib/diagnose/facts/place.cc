@@ -32,6 +32,13 @@ std::string relative_path(const std::string& file, const std::string& directory)
   return base::printable(inside.empty() ? file : inside);
 }
 
+Location with_file_name(Location location) {
+  if (symbolize::cell_name(location.file).empty()) {
+    location.file = std::filesystem::path(location.file).filename().string();
+  }
+  return location;
+}
+
 std::string_view without_parameters(std::string_view function) {
   std::string_view name = function;
   if (const std::size_t clone = name.find(" [clone "); clone != name.npos) name = name.substr(0, clone);

@@ -14,6 +14,9 @@ std::string_view path_inside(std::string_view file, std::string_view directory);
 
 std::string relative_path(const std::string& file, const std::string& directory);
 
+// Returns the location with the name of its file instead of the path, for titles.
+Location with_file_name(Location location);
+
 // Drops the parameters of a demangled name: "(anonymous namespace)::work" for "(anonymous namespace)::work(int) const".
 std::string_view without_parameters(std::string_view function);
 

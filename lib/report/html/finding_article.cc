@@ -6,6 +6,7 @@
 
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
+#include "report/finding_text.h"
 #include "report/html/figures.h"
 #include "report/html/rows.h"
 
@@ -44,6 +45,7 @@ class FindingArticle {
   }
 
   std::string headline() const {
+    if (finding_.interrupted) return markup_.text(interruption(finding_, short_place(finding_.location.nearest())));
     const std::string title = markup_.text(finding_.title);
     if (finding_.race && finding_.race->accesses.size() == 2 && finding_.race->accesses[1].location.known()) {
       return fmt::format("{}: {}, after {}", title, code(finding_.race->accesses[1].location),

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/kernel_name.h"
+#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/page.h"
 
@@ -40,7 +41,9 @@ class StatusText {
       text_ += whole + '\n';
       return;
     }
-    for (const std::string& row : wrapped(whole, static_cast<std::size_t>(columns_), kHang)) text_ += row + '\n';
+    for (const std::string& row : wrapped(letters_.name(whole), static_cast<std::size_t>(columns_), kHang)) {
+      text_ += row + '\n';
+    }
   }
 
   void heading() {
@@ -169,6 +172,7 @@ class StatusText {
   const diagnose::Status& status_;
   const bool verbose_;
   const int columns_;
+  diagnose::StreamLetters letters_;
   std::string text_;
 };
 

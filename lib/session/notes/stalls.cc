@@ -98,6 +98,7 @@ Stall stall_of(const Json& object) {
     stall.ended_after = it->get<double>();
   }
   stall.certain = bool_of(object, "certain");
+  stall.interrupted = bool_of(object, "interrupted");
   if (const auto it = object.find("operations"); it != object.end() && it->is_array()) {
     for (const Json& each : *it) {
       if (each.is_object() && stall.operations.size() < kMostOperations) stall.operations.push_back(operation_of(each));
@@ -130,6 +131,7 @@ std::string write_stalls(const std::vector<Stall>& stalls) {
                      {"operations", std::move(operations)},
                      {"because", stall.because},
                      {"certain", stall.certain},
+                     {"interrupted", stall.interrupted},
                      {"recorded", or_null(stall.recorded)},
                      {"write", or_null(stall.write)},
                      {"waiting", stall.thread ? to_json(*stall.thread) : Json(nullptr)},

@@ -1,6 +1,6 @@
-// Operations that hung while the program ran (`--on-hang=report`), as stored in the manifest. The records of an operation
-// may be overwritten in their ring before the program ends. Each stall therefore has copies of the records that it
-// needs.
+// Operations that hung while the program ran (`--on-hang=report`) or when it was interrupted, as stored in the manifest.
+// The records of an operation may be overwritten in their ring before the program ends. Each stall therefore has copies
+// of the records that it needs.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Stall {
   std::vector<Operation> operations;  // candidates for the one that hangs, most likely first; with the process's ids
   std::vector<std::string> because;   // clauses that give the reasons
   bool certain = false;               // no other operation can be the one that hangs
+  bool interrupted = false;           // it was reported because a signal asked the program to end
   // If the operation waits for another stream, one of these is the operation that it waits for.
   std::optional<Operation> recorded;  // the event record
   std::optional<Operation> write;     // the write of the value

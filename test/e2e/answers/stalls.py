@@ -1,6 +1,8 @@
-"""Work that makes no progress while the program runs: what --hang-report says about it, and about ordinary work."""
+"""Work that makes no progress while the program runs: what --hang-report says about it, about an interrupted program,
+and about ordinary work."""
 
 import json
+import os
 import select
 import signal
 
@@ -113,6 +115,69 @@ def stall_that_lasts_is_ended_as_the_same_hang(machine):
     (finding,) = json.loads(report.read_text())["findings"]
     expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
     expect((finding["hang"]["while_running"], finding["hang"]["ended_after"]), (False, None), "how the program ended")
+
+
+def _waits_for(seconds):
+    return lambda process: process["calls"] and (process["calls"][0]["seconds"] or 0) > seconds
+
+
+def _interrupted(machine, name, at_signal=(), seconds=8, keys=1, whole_group=False, finishes=False):
+    """Returns the text and the JSON report of a run that was interrupted after it had waited for some time."""
+    machine.plan(HOLD)
+    folder = machine.folder / name
+    run = machine.start(*machine.command("run", "-o", folder, "--json", f"{folder}.json", "--",
+                                         machine.build / "targets/stalls", "events", *at_signal),
+                        start_new_session=True)
+    _until(machine, run, _waits_for(seconds), "-o", folder)
+    for _ in range(keys):
+        (os.killpg if whole_group else os.kill)(run.pid, signal.SIGINT)
+        if at_signal == ["goes-on"]:
+            _until_handled(machine, folder)
+    if finishes:
+        _let_continue(run)
+    err = run.communicate()[1]
+    return run.returncode, err, json.loads((machine.folder / f"{name}.json").read_text())
+
+
+def _until_handled(machine, folder):
+    """Waits until the program has handled SIGINT, and would now die by it."""
+    status = json.loads(machine.cudadiag("status", "--json", "-o", folder).stdout or "{}")
+    for process in status.get("processes", []):
+        caught = 1 << signal.SIGINT - 1
+        while caught & 1 << signal.SIGINT - 1:
+            try:
+                with open(f"/proc/{process['pid']}/status", encoding="utf-8") as file:
+                    caught = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt:"))
+            except OSError:
+                return
+
+
+def interrupted_hang_is_a_finding_with_its_line(machine):
+    where = _mark("TRUE LINE events")
+    for name, options, status in (("dies", {}, -signal.SIGINT), ("group", {"whole_group": True}, -signal.SIGINT),
+                                  ("exits", {"at_signal": ["exits"]}, 3),
+                                  ("twice", {"at_signal": ["goes-on"], "keys": 2}, -signal.SIGINT)):
+        code, err, report = _interrupted(machine, name, **options)
+        expect(code, status, f"{name}: status, with {err}")
+        expect_in(f"cudadiag: interrupted while spin (stalls.cc:{where[1]}) had been running for ", err, name)
+        expect((report["verdict"], len(report["findings"])), ("cuda_failure", 1), name)
+        finding = report["findings"][0]
+        hang = finding["hang"]
+        expect((finding["kind"], hang["interrupted"], hang["while_running"], hang["ended_after"]),
+               ("hang", True, False, None), f"{name}: kind of finding")
+        expect((_place(finding["location"]), hang["seconds"] > 5), (where, True), f"{name}: line, and time in {hang}")
+        expect_in("it is the first call on its line", finding["evidence"]["because"], name)
+        (listed,) = json.loads(machine.cudadiag("list", "--json", "-o", machine.folder / name).stdout)["sessions"]
+        expect(_place(listed["finding"]["location"]), where, "listed line")
+    for option in ("--sarif", "--html"):
+        shown = machine.cudadiag("report", option, "-o", machine.folder / "dies").stdout
+        expect_in("interrupted while spin", shown, option)
+
+
+def interrupted_work_that_may_be_healthy_is_no_finding(machine):
+    for name, options in (("soon", {"seconds": 1}), ("finishes", {"at_signal": ["goes-on"], "finishes": True})):
+        _, err, report = _interrupted(machine, name, **options)
+        expect(("interrupted while" in err, report["findings"]), (False, []), f"{name}: {err}")
 
 
 def stopped_program_has_no_stall(machine):

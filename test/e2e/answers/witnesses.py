@@ -241,8 +241,8 @@ def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine)
     report, result = _run(machine, dump="unfinished")
     expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
     expect_in("Device  line, block, thread: unknown (the driver began a core dump but did not finish it)\n",
-              result.stderr, "stderr")
-    expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
+              machine.cudadiag("report", "-v").stdout, "report")
+    expect("--sanitize" in result.stderr, False, "whether a tool is suggested that is missing, in " + result.stderr)
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
     expect("did not finish" in result.stderr, False, "whether an unfinished dump is reported without one")
 
@@ -302,8 +302,10 @@ def witnesses_that_were_not_asked_are_named_with_their_commands(machine):
     expect_in(f"compute-sanitizer --tool memcheck --kernel-name kne={LOAD} ", text, "report")
     expect_in("cuda-gdb --batch -ex 'target cudacore /", text, "report")
     _run(machine, kernel="smooth", dump="none")
+    expect("--sanitize" in machine.cudadiag("report").stdout, False, "whether a tool is suggested that is missing")
+    _install_sanitizer(machine, _log(LOAD))
     text = machine.cudadiag("report").stdout
-    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands if the GPU kept no line")
+    expect_in("cudadiag bisect --sanitize  # runs it under compute-sanitizer\n", text, "next commands if the GPU kept no line")
 
 
 # ---- the failing address

@@ -58,7 +58,7 @@ def line_that_the_rerun_proved_is_the_one_that_is_confirmed(machine):
     expect([finding["evidence"]["grade"] for finding in report["findings"]], ["proven", "proven"], "grades")
     refused, failed = (finding["location"] for finding in report["findings"])
     expect(os.path.basename(refused["file"]), "invalid_argument.cc", "what leads")
-    expect_in(f"third_of_ten.cc:{failed['line']}  [proven]", said.partition("confirmed by a rerun")[2], "message")
+    expect_in(f"third_of_ten.cc:{failed['line']} is proven", said.partition("confirmed by a rerun")[2], "message")
 
 
 def failure_that_does_not_come_back_leaves_the_first_answer(machine):
@@ -90,6 +90,7 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
         expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
         expect_in(because, evidence(report)[1], "because")
         expect("--repeat 20" in text, cause is None, "whether repeating is advised in " + text)
+        text = machine.cudadiag("report", "-v").stdout
         expect("unknown (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
 
 

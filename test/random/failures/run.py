@@ -51,6 +51,14 @@ class Failure(Trial):
         wants(machine.sessions(), f"a fault, but no session; status {ran.returncode}, {ran.stdout}, {ran.stderr}")
         self.report = machine.report()
         self.check()
+        self.check_width()
+
+    def check_width(self):
+        """Only a path or a command, which stands alone in its row, may be wider than the terminal."""
+        self.machine.environment["NO_COLOR"] = "1"
+        shown, _ = self.machine.on_terminal(*self.machine.command("report"), columns=80)
+        wide = [row for row in shown.splitlines() if len(row) > 80 and " " in row[8:].strip() and "cudadiag " not in row]
+        wants(not wide, f"rows of more than 80 columns: {wide}")
 
     def check(self):
         wants(self.report["verdict"] == "cuda_failure", f"verdict {self.report['verdict']}")

@@ -82,10 +82,10 @@ TEST_CASE("a time that began when CUDA was initialised is called that") {
 TEST_CASE("a stream blocked at one operation, and the thread that waits for it") {
   CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running, initialised CUDA 62 s ago: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
-  stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
+  stream A: at operation 126 of 131 issued  [bracketed]
       35 s  spin<float>  train.py:41, forward
     and 5 more after it
-  thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream 0x55d0c8
+  thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream A
             at train.py:60, step
 )");
 }
@@ -113,7 +113,7 @@ TEST_CASE("calls of one line are merged, and unproven work is marked as suspecte
   stream.more = 3;
   status.processes[0].calls.clear();
   const std::string text = write_status_text(status, {});
-  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished (no marker follows them)  [suspected]\n"
+  CHECK(text.find("stream A: 6 operations may be unfinished (no marker follows them)  [suspected]\n"
                   "      35 s  a  train.py:41, forward (2 operations)\n"
                   "      35 s  b  train.py:42, forward\n"
                   "    and 3 more after it\n") != std::string::npos);
@@ -129,12 +129,12 @@ TEST_CASE("a narrow terminal wraps lines and cuts none") {
   CHECK(write_status_text(status, options) == R"(cudadiag: running, initialised CUDA 62 s ago: python
     train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
-  stream 0x55d0c8: after operation 125 of 131 issued, at one
-      of 8 operations whose records are lost  [bracketed]
+  stream A: after operation 125 of 131 issued, at one of 8
+      operations whose records are lost  [bracketed]
       35 s  spin<float>  train.py:41, forward
     and 5 more after it
   thread 4711 python: for 34 s in cudaStreamSynchronize,
-      waits for stream 0x55d0c8
+      waits for stream A
             at train.py:60, step
 )");
   stream.candidates = 2;

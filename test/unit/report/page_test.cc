@@ -26,6 +26,18 @@ TEST_CASE("sentences wrap at spaces, source is cut at the right edge, and comman
         "123456789 123...\nNext    123456 890\n");
 }
 
+TEST_CASE("commands and the comments after them are not broken, and sentences about cudadiag are") {
+  CHECK(wrapped("to prove it: cudadiag bisect --time-limit SECONDS <INPUT; or wait", 30) ==
+        std::vector<std::string>{"to prove it:", "cudadiag bisect --time-limit SECONDS <INPUT;", "or wait"});
+  CHECK(wrapped("cudadiag bisect 'a b'  # a rerun; it can write", 30) ==
+        std::vector<std::string>{"cudadiag bisect 'a b'", "# a rerun; it can write"});
+  CHECK(wrapped("cudadiag run --once -- python it.py two", 16) ==
+        std::vector<std::string>{"cudadiag run --once -- python it.py two"});
+  CHECK(wrapped("cudadiag saves inputs only then", 16) ==
+        std::vector<std::string>{"cudadiag saves", "inputs only then"});
+  CHECK(wrapped("cudadiag report shows the rest", 16) == std::vector<std::string>{"cudadiag report", "shows the rest"});
+}
+
 TEST_CASE("a sentence is dropped whole, and cut only if nothing else is left") {
   Page page;
   page.columns = 16;

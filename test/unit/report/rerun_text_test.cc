@@ -22,7 +22,9 @@ Diagnosis after(int reruns, PassLine last) {
 }
 
 std::string first_sentence(int reruns, const PassLine& last) {
-  const auto messages = RerunText(python_report(), "7", {}).finish(after(reruns, last));
+  Diagnosis before = python_report();
+  before.session = "7";
+  const auto messages = RerunText(before, {}).finish(after(reruns, last));
   return messages.empty() ? "" : messages.front().text;
 }
 
@@ -56,6 +58,36 @@ TEST_CASE("after an isolated rerun, an isolated one is suggested") {
       "a rerun (3.0 s): interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect 7 --isolated");
   line.cut_short = session::CutShort::time_limit;
   CHECK(first_sentence(1, line).ends_with("to prove it: cudadiag bisect 7 --isolated --time-limit SECONDS"));
+}
+
+TEST_CASE("after the reruns, only the rows that changed are printed") {
+  Diagnosis proven = device_report();
+  proven.passes.push_back({session::PassKind::confirm, "proven", 3, 0, 0});
+  proven.passes.back().judged = analyse::Rerun::Outcome::proven;
+  proven.findings[0].grade = analyse::Grade::proven;
+  proven.findings[0].because = "in a rerun, call 1,847 of this line ran alone and failed";
+  TextOptions options{Verbosity::normal, false, 80, false};
+  options.is_latest = true;
+  RerunText text(python_report(), options);
+  const auto messages = text.finish(proven);
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[0].text == "confirmed by a rerun (3.0 s): proven");
+  CHECK(messages[1].text ==
+        "Known   in a rerun, call 1,847 of this line ran alone and failed\n"
+        "Device  IndexKernelUtils.cu:16  block 77,0,0 thread 3,0,0; 576 threads, one\n"
+        "        assertion\n"
+        "        assertion `ind >= 0 && ind < size` failed\n"
+        "        Warp Assert in a rerun; same kernel, grid and block\n");
+  CHECK(messages[2].text == "the command ran 3 times in all");
+}
+
+TEST_CASE("after a rerun that finds another line, the whole report is printed") {
+  Diagnosis moved = after(1, {});
+  moved.findings[0].location.line = 39;
+  const auto messages = RerunText(python_report(), {}).finish(moved);
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[0].text == "a rerun corrects the first answer: train.py:39  [bracketed]");
+  CHECK(messages[1].text == "\n" + write_text(moved, {}));
 }
 
 TEST_CASE("isolation stopped the last of several reruns") {

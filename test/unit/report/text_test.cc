@@ -7,6 +7,7 @@
 
 #include "diagnose/launch.h"
 #include "report/blame_text.h"
+#include "report/page.h"
 #include "unit/report/sample_reports.h"
 
 namespace text_test {
@@ -23,7 +24,11 @@ void check_golden(const std::string& written, const std::string& name) {
   CHECK(written == expected);
 }
 
-const TextOptions kVerbose{Verbosity::verbose, false, 100, false};
+const TextOptions kVerbose = [] {
+  TextOptions options{Verbosity::verbose, false, 100, false};
+  options.sanitizes = true;
+  return options;
+}();
 
 }  // namespace
 
@@ -79,7 +84,7 @@ TEST_CASE("default streams are named without a handle") {
   };
   CHECK(line(0x1) == "What    copy  default stream");
   CHECK(line(0x2) == "What    copy  per-thread default stream");
-  CHECK(line(0x10) == "What    copy  stream 0x10");
+  CHECK(line(0x10) == "What    copy  stream A");
   CHECK(line(0) == "What    copy");
 }
 
@@ -241,12 +246,97 @@ TEST_CASE("the time and the command of the run are shown on request, in one line
   CHECK(cut.find("xxx...\nNext    ") != std::string::npos);
 }
 
-TEST_CASE("facts that the next rerun will add are shown as not yet known") {
-  TextOptions options;
-  options.suggest_rerun = false;
-  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not yet known\n") !=
-        std::string::npos);
-  CHECK(write_text(python_report(), {}).find("unknown (no rerun)") != std::string::npos);
+TEST_CASE("what is unknown on the GPU, and the passes, have rows only with -v") {
+  for (const char* row : {"\nDevice", "\nPasses"}) {
+    CHECK(write_text(python_report(), {}).find(row) == std::string::npos);
+    CHECK(write_text(python_report(), kVerbose).find(row) != std::string::npos);
+  }
+}
+
+TEST_CASE("streams are A, B and C in the order in which the report mentions them, and addresses with -v") {
+  Diagnosis report = native_report();
+  report.findings[0].because = "stream 0x2f00 waits for stream 0x1f00, and stream 0x2f00 does not end";
+  report.findings[0].excerpt = {{12, "puts(\"stream 0x1f00\");"}};
+  const std::string text = write_text(report, {});
+  CHECK(text.find("stream A waits for stream B, and stream A does not end") != text.npos);
+  CHECK(text.find("\nWhat    copy  stream B\n") != text.npos);
+  CHECK(text.find("puts(\"stream 0x1f00\");") != text.npos);
+  CHECK(write_text(report, kVerbose).find("stream 0x2f00 waits for stream 0x1f00") != text.npos);
+}
+
+TEST_CASE("the title has the file's name, and a row has the path unless the stack shows it") {
+  Diagnosis report = python_report();
+  Finding& finding = report.findings[0];
+  const std::string path = "/a/folder/whose/name/is/rather/long/as/those/of/temporary/folders/often/are/model.py";
+  finding.location.file = path;
+  const TextOptions narrow{Verbosity::normal, false, 80, false};
+  std::string text = write_text(report, narrow);
+  CHECK(text.starts_with("cudadiag: illegal memory access (700) in model.py:41, forward        [bracketed]\nFile    " +
+                         path + "\n"));
+  finding.stack.python[0].file = path;
+  text = write_text(report, narrow);
+  CHECK(text.find("\nFile ") == text.npos);
+  CHECK(text.find("        " + path + ":41\n        forward") != text.npos);
+  CHECK(write_text(report, kVerbose).starts_with("cudadiag: illegal memory access (700) in model.py:41, forward  ["));
+}
+
+TEST_CASE("commands need no session if it is the latest one, and name no missing tool") {
+  Diagnosis report = python_report();
+  TextOptions options{Verbosity::normal, false, 80, false};
+  options.is_latest = true;
+  const auto next = [&] {
+    const std::string text = write_text(report, options);
+    return text.substr(text.find("\nNext") + 1);
+  };
+  CHECK(next() == "Next    cudadiag bisect  # about 62 s a rerun; it can write files\n        cudadiag report -v\n");
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "proven", 66, 0, 0});
+  CHECK(next() == "Next    cudadiag report -v\n");
+  options.sanitizes = true;
+  CHECK(next() ==
+        "Next    cudadiag bisect --sanitize  # runs it under compute-sanitizer\n        cudadiag report -v\n");
+}
+
+TEST_CASE("a program that cudadiag did not start is not rerun, so the next run should leave a core dump") {
+  Diagnosis report = python_report();
+  report.command.clear();
+  report.passes.clear();
+  const std::string text = write_text(report, {});
+  CHECK(text.find("\nNext    eval \"$(cudadiag env --once)\"  # gets a GPU core dump from the next run\n") !=
+        text.npos);
+}
+
+TEST_CASE("an interrupted hang is a sentence with its line and time") {
+  Diagnosis report = python_report();
+  Finding& finding = report.findings[0];
+  finding.kind = cudadiag::analyse::Kind::hang;
+  finding.code = 0;
+  finding.title = "hang";
+  finding.standstill = 6.2;
+  finding.stall = 0;
+  finding.interrupted = true;
+  const std::string sentence = "cudadiag: interrupted while gather<16, long> (train.py:41) had been running for 6.2 s";
+  CHECK(write_text(report, {}).starts_with(sentence));
+  CHECK(write_text(report, {Verbosity::quiet, false, 100, false}) == sentence + " [bracketed]\n");
+  finding.launch->operation = session::Work::wait;
+  CHECK(write_text(report, {}).starts_with("cudadiag: interrupted while a wait (train.py:41) had been unfinished for"));
+}
+
+TEST_CASE("no row of prose is wider than the terminal") {
+  for (Diagnosis report : {python_report(), native_report(), refused_report(), device_report(), crowded_report(),
+                           explained_report(), undetailed_report(), parted_ranks_report(), clean_report()}) {
+    report.working_directory.clear();  // makes paths longer
+    for (const int columns : {60, 80, 100, 140}) {
+      TextOptions options{Verbosity::normal, false, columns, true};
+      options.to_terminal = true;
+      std::istringstream text(write_text(report, options));
+      for (std::string line; std::getline(text, line);) {
+        CAPTURE(line);
+        const std::string row = line.substr(std::min(line.find_first_not_of(' ', kLabelWidth), line.size()));
+        const bool is_one_piece = row.find(' ') == row.npos || row.starts_with("cudadiag ");
+        CHECK((line.size() <= static_cast<std::size_t>(columns) || is_one_piece));
+      }
+    }
+  }
 }
 
 TEST_CASE("a source line is cut only at the terminal's width, and never with -v") {
@@ -278,7 +368,7 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   CHECK(write_text(report, {}).find("Next    cudadiag bisect /s  #") != std::string::npos);
   report.passes.push_back({cudadiag::session::PassKind::confirm, "proven", 66, 0, 0});
   CHECK(next() ==
-        "cudadiag bisect /s --sanitize  # needs compute-sanitizer\n"
+        "cudadiag bisect /s --sanitize  # runs it under compute-sanitizer\n"
         "        compute-sanitizer --tool memcheck python train.py");
   // compute-sanitizer checks only kernels.
   report.findings[0].launch->mangled.clear();
@@ -309,7 +399,7 @@ TEST_CASE("a plain rerun is named first if the last rerun could not prove the an
     const std::size_t at = text.find("\nNext    ");
     return at == text.npos ? "" : text.substr(at + 9, text.find("\nRun", at) - at - 9);
   };
-  const std::string sanitize = "cudadiag bisect /s --sanitize  # needs compute-sanitizer";
+  const std::string sanitize = "cudadiag bisect /s --sanitize  # runs it under compute-sanitizer";
   const std::string plain = "cudadiag bisect /s  # about 62 s a rerun; it can write files";
   Diagnosis report = python_report();
   report.session = "/s";

@@ -57,12 +57,28 @@ struct Live : PictureBuilder {
   }
   std::size_t count(double time) { return until(time).size(); }
 
+  explicit Live(double far_longer) : Live() { rule = StallRule(kLimit, far_longer); }
+
   StallRule rule{kLimit};
   double now = 0.1;
   bool others_work = false;
 };
 
 }  // namespace
+
+TEST_CASE("a line may take as many times longer than before as the rule says") {
+  for (const auto& [far_longer, found] : {std::pair(4.0, 1u), std::pair(10.0, 0u)}) {
+    Live run(far_longer);
+    const auto stream = run.own_stream();
+    run.begin(stream);
+    CHECK(run.count(2) == 0);
+    run.end(stream);
+    CHECK(run.count(2.1) == 0);
+    run.begin(stream);
+    CHECK(run.count(11) == found);
+    CHECK(run.count(30) == 1 - found);
+  }
+}
 
 TEST_CASE("a kernel that has not finished after the limit is found once") {
   Live run;
