@@ -96,7 +96,7 @@ auto with_nvml(Ask ask) -> decltype(ask(nullptr)) {
 
 // Returns false only if the kernel confirms that no process listens. A daemon that was killed leaves its socket behind.
 // The daemon does not notice the attempt: it accepts no datagrams, so the kernel answers EPROTOTYPE for it.
-bool listens(const std::filesystem::path& control) {
+bool has_listener(const std::filesystem::path& control) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string& path = control.native();
@@ -111,7 +111,7 @@ bool listens(const std::filesystem::path& control) {
 bool has_daemon(const std::filesystem::path& control) {
   struct stat status {};
   if (::stat(control.c_str(), &status) != 0) return errno != ENOENT && errno != ENOTDIR;
-  if (S_ISSOCK(status.st_mode)) return listens(control);
+  if (S_ISSOCK(status.st_mode)) return has_listener(control);
   if (!S_ISFIFO(status.st_mode)) return false;
   const base::FileDescriptor pipe(::open(control.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
   return pipe.valid() || errno != ENXIO;
