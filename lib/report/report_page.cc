@@ -129,7 +129,7 @@ struct Prospects {
   bool first_rerun = false;  // the report may suggest reruns, and the session has none yet
   bool isolated = false;     // like the automatic reruns of cudadiag run, which the first rerun should resemble
   bool sanitizes = false;    // compute-sanitizer is installed
-  std::string session;       // as an argument of commands; empty for the latest session
+  std::string session{};     // as an argument of commands; empty for the latest session
 
   std::string bisect(const char* options) const {
     return diagnose::bisect_command(session, report.input_read, options);

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr auto kCourtesy = milliseconds(1000);
 // How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
 // GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
-constexpr auto kPatience = milliseconds(10'000), kHurry = milliseconds(1500);
+constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
@@ -106,7 +106,7 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
 milliseconds RerunWatch::patience_after(const std::optional<CutShort>& reason) const {
   if (reason == CutShort::time_limit || reason == CutShort::interrupted) return kHurry;
   const auto until_limit = std::chrono::duration_cast<milliseconds>(limit_ - Clock::now());
-  return std::clamp(until_limit, kHurry, kPatience);
+  return std::clamp(until_limit, kHurry, kUntilDead);
 }
 
 std::optional<session::CutShort> RerunWatch::reason_to_end() {
