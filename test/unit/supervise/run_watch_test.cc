@@ -45,6 +45,7 @@ class Listener : public supervise::RunListener {
     return AfterFreeze::end_target;
   }
   void ends_frozen() override { ended_it_ = true; }
+  void unreached(const std::string& /*what*/) override {}
   void hangs(double) override {}
   void stalls(const supervise::StallNews&) override {}
   void interrupts() override {}
