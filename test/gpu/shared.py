@@ -50,7 +50,7 @@ class Shared:
         self.start("own", self.build / "gpu/third_of_ten").communicate(timeout=LIMIT_S)
         lines = marked("cuda/third_of_ten.cu", "TRUE LINE")
         line = self.finding("own")["location"]["line"]
-        return self.expect("own", "proven", None, "this operation's kernel") if [line] == lines else f"line {line}"
+        return self.expect("own", "proven", "address-past-end", "this operation's kernel") if [line] == lines else f"line {line}"
 
     def fault_of_another(self):
         """Causes one fault in another program, and none during the reruns."""

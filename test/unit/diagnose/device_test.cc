@@ -155,7 +155,7 @@ TEST_CASE("a failed assertion: line, block and thread from the dump, the conditi
         Lines{"cases.cu:17  block 0,0,0 thread 0,0,0; 64 threads, one of 2 assertions",
               "assertion `p[threadIdx.x] > 0` failed",
               "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in the dump too"});
-  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump read"});
+  CHECK(section(report, "Passes", true) == Lines{"record 64 s bracketed; device 64 s core dump read"});
   REQUIRE(notes(report, "assertion-printed").size() == 1);
   CHECK(notes(report, "assertion-printed")[0].find("`n < 3` in other, /tmp/cases/other.cu:9, by 1 thread") !=
         std::string::npos);
@@ -247,7 +247,7 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
   const Diagnosis report = recorded.report(700);
   CHECK_FALSE(report.findings.at(0).device);
   std::string text;
-  for (const std::string& line : section(report, "Device")) text += (text.empty() ? "" : " ") + line;
+  for (const std::string& line : section(report, "Device", true)) text += (text.empty() ? "" : " ") + line;
   CHECK(text ==
         "line, block, thread: unknown (in the rerun for a core dump, Warp Illegal Address came from a different "
         "kernel: far_load, cases.cu:16)");
@@ -460,7 +460,7 @@ TEST_CASE("no dump: a printed assertion gives line, block and thread if its func
         Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion", "assertion `p[threadIdx.x] > 0` failed",
               "the assertion was printed in a rerun, in a function with the kernel's name"});
   CHECK(device_of(report).exception == "");
-  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
+  CHECK(section(report, "Passes", true) == Lines{"record 64 s bracketed; device 64 s time limit"});
 }
 
 TEST_CASE("no dump, and an assertion in a different function or after a different error") {
@@ -468,14 +468,14 @@ TEST_CASE("no dump, and an assertion in a different function or after a differen
   recorded.add_pass("device");
   std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;
   const Diagnosis report = recorded.report();
-  CHECK(section(report, "Device") == Lines{"line, block, thread: unknown (the rerun left no core dump)"});
-  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
+  CHECK(section(report, "Device", true) == Lines{"line, block, thread: unknown (the rerun left no core dump)"});
+  CHECK(section(report, "Passes", true) == Lines{"record 64 s bracketed; device 64 s no core dump"});
   CHECK(notes(report, "assertion-printed").size() == 1);
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Diagnosis begun = recorded.report();
-  CHECK(section(begun, "Device") ==
+  CHECK(section(begun, "Device", true) ==
         Lines{"line, block, thread: unknown (the driver began a core dump but did not finish it)"});
-  CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
+  CHECK(section(begun, "Passes", true) == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
@@ -561,7 +561,7 @@ TEST_CASE("the report says why the line on the device is unknown") {
   pass.dump = "1.gpucore";
   std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";
   CHECK(recorded.report().findings.at(0).device_unknown.find("is not a GPU core dump") != std::string::npos);
-  CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
+  CHECK(section(recorded.report(), "Passes", true)[0].ends_with("device 64 s core dump not read"));
 }
 
 TEST_CASE("an assertion without a text") {

@@ -118,7 +118,7 @@ TEST_CASE("the manual page has the table's words") {
   text = std::regex_replace(text, std::regex(R"(\n\.BR? ([^\n]*))"), "\n$1");
   text = std::regex_replace(text, std::regex(R"(\\-)"), "-");
   text = std::regex_replace(text, std::regex(R"( ([(,.;]))"), "$1");
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  text = std::regex_replace(text, std::regex("[\\n\\t]"), " ");
   for (const PassRow& row : passes()) {
     if (row.kind.empty()) continue;
     CAPTURE(row.kind);
