@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::analyse {
 namespace {
 
@@ -57,8 +59,8 @@ bool found_no_function(const session::FailedCall& error) {
 }
 
 bool found_nothing_to_do(const session::FailedCall& error) {
-  constexpr std::uint32_t kEnabled = 704, kActive = 708, kCannotUpdate = 910;
-  return error.code == kEnabled || error.code == kActive || (error.code == kCannotUpdate && is_benign(error));
+  return error.code == wire::cuda::kPeerAccessAlreadyEnabled || error.code == wire::cuda::kSetOnActiveProcess ||
+         (error.code == wire::cuda::kGraphExecUpdateFailure && is_benign(error));
 }
 
 bool found_no_device(const session::FailedCall& error) {

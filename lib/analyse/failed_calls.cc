@@ -80,8 +80,7 @@ bool is_after_exit(const FailedCall& error, const ProcessRecord& record, const E
 // A context that no longer exists, or never did, refuses every call. That is no failure of a program that releases its
 // objects late, but may be what another program dies of.
 bool is_of_lost_context(const FailedCall& error) {
-  constexpr std::uint32_t kContextIsDestroyed = 709;
-  return error.code == kContextIsDestroyed && error.of_call == 0 && !releases(error);
+  return error.code == wire::cuda::kContextIsDestroyed && error.of_call == 0 && !releases(error);
 }
 
 // Returns the last failed call of each thread, if no later call on that thread succeeded.
