@@ -8,7 +8,7 @@ NOT_INITIALIZED = 3
 DEINITIALIZED = 4
 UNRECORDED = ("CUDA was initialised without cudadiag's recorder, so a lost context will have no source line: the variable "
               "CUDA_INJECTION64_PATH was changed, or the driver did not load the recorder; to check it: cudadiag doctor")
-# Errors after which the context is lost, as in lib/wire/error.h.
+# Errors after which the context is lost, as in lib/wire/cuda_codes.def.
 STICKY = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
 
 
