@@ -64,8 +64,9 @@ class Machine:
         return subprocess.run(command, **{**ours, **options})
 
     def start(self, *command, **options):
-        return subprocess.Popen(command, env=self.environment, cwd=self.folder, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        ours = dict(env=self.environment, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, **{**ours, **options})
 
     def run(self, *command, options=(), **others):
         """Runs without reruns, unless the options say otherwise."""

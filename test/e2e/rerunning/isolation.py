@@ -6,7 +6,9 @@ import pathlib
 import shutil
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 
 import hangs
@@ -297,26 +299,29 @@ def nothing_of_a_rerun_is_left(machine):
 def folder_that_took_the_place_of_a_session_is_left_alone(machine):
     machine.plan(AGAIN)
     waits = 'test "$CUDADIAG_PASS" = record || while test ! -e go; do sleep .02; done; exec "$@"'
-    machine.run("sh", "-c", waits, "sh", *program("probe.py"))
-    session = session_of(machine).resolve()
     precious = machine.folder / "outside/confirm/private/precious"
     precious.parent.mkdir(parents=True)
     precious.write_text("precious")
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    running = machine.start(*machine.command("bisect", "--isolated", "--no-device-pass"))
-    _until((session / "confirm/private/tmp").exists, "the private folder")
-    moved = session.rename(session.with_suffix(".moved"))
-    session.symlink_to(machine.folder / "outside")
-    (machine.folder / "go").touch()
-    running.communicate(timeout=60)
-    expect((precious.exists(), (moved / "confirm/private").exists()), (True, False), "what is there after the rerun")
+    # With a longer path, the private folder would be in the temporary folder.
+    with tempfile.TemporaryDirectory(prefix="c") as short:
+        machine.environment["CUDADIAG_DIR"] = short
+        machine.run("sh", "-c", waits, "sh", *program("probe.py"))
+        session = (pathlib.Path(short) / "latest").resolve()
+        machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+        running = machine.start(*machine.command("bisect", "--isolated", "--no-device-pass"), stdin=subprocess.DEVNULL)
+        _until((session / "confirm/private/tmp").exists, "the private folder")
+        moved = session.rename(session.with_suffix(".moved"))
+        session.symlink_to(machine.folder / "outside")
+        (machine.folder / "go").touch()
+        running.communicate(timeout=60)
+        expect((precious.exists(), (moved / "confirm/private").exists()), (True, False), "what is there after the rerun")
 
 
 def supervisor_has_no_file_of_the_first_run(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--",
-                                              *program("probe.py", "rerun-hangs")), pass_fds=[])
+                                              *program("probe.py", "rerun-hangs")), stdin=subprocess.DEVNULL)
 
     def supervisor():
         return next((pid for pid in kills.children(launcher.pid)
@@ -326,7 +331,9 @@ def supervisor_has_no_file_of_the_first_run(machine):
     files = [os.readlink(path) for path in folder.iterdir() if int(path.name) > 2]
     launcher.terminate()
     launcher.communicate(timeout=60)
-    expect([path for path in files if path.startswith("/") and not path.endswith("/private") and "/memfd:" not in path], [],
+    own = ("/private", "/memfd:", "/cudadiag-")  # the private folder, which may be in the temporary folder; the arena
+    files = [path for path in files if path.startswith("/") and not any(part in path.removeprefix(str(machine.folder)) for part in own)]
+    expect(files, [],
            "files that the supervisor has open")
 
 
@@ -395,7 +402,8 @@ def file_server_that_stops_answering_does_not_keep_the_status_of_the_first_run(m
 def second_signal_ends_a_rerun_whose_supervisor_is_stopped(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")))
+    launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")),
+                             stdin=subprocess.DEVNULL)
 
     def supervisor():
         return next((pid for pid in kills.children(launcher.pid)
@@ -413,11 +421,11 @@ def report_that_waits_for_a_file_server_does_not_keep_the_status_of_the_first_ru
     machine.plan(AGAIN)
     served = machine.folder / "served"
     served.mkdir()
-    for name in ("cuda.py", "silent_program.py"):
-        (served / name).write_bytes((HERE / "programs" / name).read_bytes())
+    shutil.copy(HERE / "programs/silent_program.py", served)
+    machine.environment["PYTHONPATH"] = str(HERE / "programs")
     with file_server(served):
         result = rerun(machine, sys.executable, served / "silent_program.py", options=["--time-limit=2"])
-    expect(result.returncode, kills.STATUS, "status")
+    expect(result.returncode, kills.STATUS, f"status, with stderr {result.stderr}")
     expect_in("cudadiag: the report is not complete: it made no progress for 2 s", result.stderr, "message")
 
 

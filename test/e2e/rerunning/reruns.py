@@ -7,7 +7,7 @@ import signal
 import sys
 
 from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
-from passes import AGAIN, bisect, evidence, expect_unproven, outcomes, rerun, session_of
+from passes import AGAIN, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
 
@@ -152,7 +152,7 @@ def source_that_was_mended_is_no_race(machine):
 
 def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
     machine.plan(f"mps; {ONCE}")
-    result = rerun(machine, *program("probe.py"))
+    result = rerun(machine, *program("probe.py"), options=["--rerun=always"])
     report = machine.report()
     expect_true_line(report, "probe.py")
     grade, because = evidence(report)
@@ -166,7 +166,7 @@ def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
 
 def under_mps_waiting_proves_nothing(machine):
     machine.plan(f"mps; {AGAIN}")
-    rerun(machine, *program("probe.py"))
+    rerun(machine, *program("probe.py"), options=["--rerun=always"])
     report = machine.report()
     expect_true_line(report, "probe.py")
     expect(evidence(report)[0], "inferred", "grade")
