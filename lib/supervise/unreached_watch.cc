@@ -127,7 +127,8 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
   const Key key{process, base::state_of(process).start};
   if (told_.contains(key) || is_recorded(process)) return std::nullopt;
   const auto why = why_unreached(process);
-  if (!why) return std::nullopt;
+  // If the process has ended meanwhile, its environment is empty, and its area may belong to another process.
+  if (!why || !launch::has_opened_gpu(process)) return std::nullopt;
   const Clock::time_point since = seen_.emplace(key, now).first->second;
   if (now - since < why->patience) return std::nullopt;
   told_.insert(key);
@@ -139,11 +140,12 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
 
 bool UnreachedWatch::is_recorded(pid_t process) {
   const launch::Arena* arena = recording_.arena();
-  for (; arena != nullptr && known_areas_ < arena->claimed(); ++known_areas_) {
-    const launch::LiveArea area(*arena, known_areas_);
-    const std::uint32_t pid = area.bytes().empty() ? 0 : wire::load(area.bytes().data(), wire::area::kPid);
-    if (pid == 0) break;  // the process has not filled in its header yet
-    recorded_.insert(pid);
+  // Reads every area again, because the process may have taken over the area of an earlier one (wire/arena.h).
+  for (std::size_t index = 0; arena != nullptr && index < arena->claimed(); ++index) {
+    const launch::LiveArea area(*arena, index);
+    if (area.bytes().empty()) continue;
+    // 0 until the process has filled in its header.
+    if (const std::uint32_t pid = wire::load(area.bytes().data(), wire::area::kPid); pid != 0) recorded_.insert(pid);
   }
   const std::uint32_t own = identity_of(process).own_pid;
   if (recorded_.contains(own)) return true;

@@ -51,8 +51,7 @@ class UnreachedWatch {
   Recording& recording_;
   Clock::time_point next_;
   Clock::duration pause_;
-  std::set<std::uint32_t> recorded_;  // pids of the areas, in the namespace of each process
-  std::size_t known_areas_ = 0;
+  std::set<std::uint32_t> recorded_;       // pids of the areas, in the namespace of each process
   std::map<Key, Clock::time_point> seen_;  // processes that may be unreached
   std::set<Key> told_;
   std::size_t unnamed_ = 0;

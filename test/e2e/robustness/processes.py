@@ -188,6 +188,7 @@ def failure_after_many_processes_is_found(machine):
     result = machine.run("sh", "-c", 'for i in $(seq 40); do "$0" || exit; done', machine.build / "targets/third_of_ten",
                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     expect(result.stdout.count("done\n"), 39, "processes that end well")
+    expect("not recorded" in result.stderr, False, f"whether a process counts as unrecorded: {result.stderr}")
     report = machine.report()
     location = report["findings"][0]["location"]
     expect((location["file"], location["line"]), targets.marked_line("third_of_ten", "TRUE LINE"), "true line")
