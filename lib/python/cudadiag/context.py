@@ -27,7 +27,9 @@ def is_initialized():
 
 def is_unrecorded(session):
     """Returns whether this process has initialised CUDA without being recorded to the session."""
-    return is_initialized() and not any(pathlib.Path(session, "record").glob(f"{os.getpid()}[.-]*"))
+    # The folder has the first name until the session is read.
+    folders = [pathlib.Path(f"{session}{end}", "record") for end in (".incomplete", "")]
+    return is_initialized() and not any(any(folder.glob(f"{os.getpid()}[.-]*")) for folder in folders)
 
 
 def lost_with():
