@@ -123,7 +123,7 @@ def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
     expect((role, place), ("allocated", allocated), "related")
     text = " ".join(result.stderr.split())
     expect_in("race between two streams: ", text, "headline")
-    expect_in("never waited for stream 0x", text, "missing edge")
+    expect_in("stream B never waited for stream A", text, "missing edge")
     expect_in("call cuEventRecord(event, first) after the first operation and cuStreamWaitEvent(second, event, 0) before the second",
               finding["fix"][0], "fix, in the words of the API that the program uses")
     if len(result.stderr.splitlines()) > 22:
@@ -132,7 +132,7 @@ def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
 
 def a_late_wait_is_told_as_one(machine):
     result, _ = _expect_race(machine, "race_streams", "event_too_early")
-    expect_in("waited only for earlier work on stream 0x", " ".join(result.stderr.split()), "missing edge")
+    expect_in("waited only for earlier work on stream A", " ".join(result.stderr.split()), "missing edge")
 
 
 def a_session_keeps_its_races(machine):
@@ -176,7 +176,7 @@ def a_rerun_names_what_races(machine):
         expect((begin, end - begin), (int(access["range"][0], 16), 1 << 20), "address in the first run")
     expect([access["operator"] for access in finding["accesses"]], [None, None], "operators")
     expect_in("x float32[262144]: used by the memset (written); used by the kernel", result.stderr, "text")
-    expect_in("x is written on stream 0x", " ".join(machine.cudadiag("report").stdout.split()), "text of the report")
+    expect_in("x is written on stream A", " ".join(machine.cudadiag("report").stdout.split()), "text of the report")
     kept = sorted(path.name for path in machine.state.glob("cudadiag/latest/races/*"))
     expect([name.partition(".")[2] for name in kept], ["area", "values", "txt", "json"], "files")
 
