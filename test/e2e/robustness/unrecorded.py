@@ -90,7 +90,7 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     older = _older_session(machine)
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
-    name = exports.split()[-1].strip("'")
+    name = exports.split()[-1].strip("'") + ".incomplete"  # the name of a session that is still recorded
     why = (f"nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: "
            f"{name}/record is not writable: Read-only file system")
     fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
