@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,39 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
   return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
+// Returns the first option of `given` that `others` links to an option called `name`, by its own name.
+std::string hidden_name(const std::vector<const CLI::Option*>& given, const std::string& name,
+                        std::set<CLI::Option*> (CLI::Option::*others)() const) {
+  for (const CLI::Option* option : given) {
+    for (const CLI::Option* other : (option->*others)()) {
+      if (other->get_name() == name) return "--" + option->get_lnames().front();
+    }
+  }
+  return "";
+}
+
+// CLI11 leaves out the name of an option that the help omits: " requires --hang-after", "--on-hang excludes ". Returns
+// the text with the name of the option that was given.
+std::string with_hidden_name(const std::string& text, const std::vector<CLI::App*>& selected) {
+  constexpr std::string_view kRequires = " requires ", kExcludes = " excludes ";
+  if (selected.empty()) return text;
+  std::vector<const CLI::Option*> given;
+  for (const CLI::Option* option : selected.front()->get_options()) {
+    const bool hidden = option->get_group().empty() && !option->get_lnames().empty();
+    if (hidden && option->count() > 0) given.push_back(option);
+  }
+  if (text.starts_with(kRequires)) {
+    return hidden_name(given, text.substr(kRequires.size()), &CLI::Option::get_needs) + text;
+  }
+  if (text.starts_with(kExcludes)) {
+    return hidden_name(given, text.substr(kExcludes.size()), &CLI::Option::get_excludes) + text;
+  }
+  if (text.ends_with(kExcludes)) {
+    return text + hidden_name(given, text.substr(0, text.size() - kExcludes.size()), &CLI::Option::get_excludes);
+  }
+  return text;
+}
+
 // Rewords three of CLI11's messages: "--json: 1 required FILE missing", "--output: At Most 1 required but received 2"
 // ("At most" since CLI11 2.6) and "races was given a disallowed flag override".
 std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
@@ -30,6 +64,7 @@ std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selec
   if (const std::size_t at = text.find(" was given a disallowed"); at != std::string::npos) {
     return "--" + text.substr(0, at) + " takes no value";
   }
+  text = with_hidden_name(text, selected);
   constexpr std::string_view excludes = " excludes ";
   if (const std::size_t at = text.find(excludes); at != std::string::npos) {
     return text.replace(at, excludes.size(), " cannot be combined with ");
