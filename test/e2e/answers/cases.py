@@ -34,7 +34,7 @@ def names_drive_no_terminal(machine):
     (name,) = [path.name for path in (machine.folder / "c\x1b[31m\nd").iterdir() if path.name != "latest"]
     listed = expect_success(machine.cudadiag("list", "-o", "c\x1b[31m\nd")).stdout
     folder = f"$'{machine.folder}/c\\033[31m\\012d/{name}'"
-    expect_in(r"  exit 0  -     sh -c true $'a\012b'" + "\n", listed, "list")
+    expect_in(r"  exit 0  -     -       sh -c true $'a\012b'" + "\n", listed, "list")
     pasted = machine.plain("bash", "-c", "cd /; exec " + " ".join(machine.command("report", folder)))
     expect_in("no process of the program loaded the recorder", expect_success(pasted).stdout, "report of the folder as it is listed")
 
@@ -390,10 +390,10 @@ def full_disk_is_no_success(machine):
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    expect_in("  running  -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
+    expect_in("  running  -     -       sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
     run.kill()
     run.communicate()
-    expect_in("  not finished  -     sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
+    expect_in("  not finished  -     -       sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
 
 
 def list_shows_what_was_recorded_without_the_launcher(machine):

@@ -39,9 +39,10 @@ def failure_outside_of_the_compiled_function_tells_nothing_of_its_lines(machine)
 
 
 def rerun_without_the_compiler_that_does_not_fail_tells_nothing(machine):
-    said, report, lines = _found(machine, "")
+    _, report, lines = _found(machine, "")
     expect((lines, outcomes(report)[-1]), ([], ("eager", "did not fail")), "no failure")
-    expect_in("s did not fail\n", said.partition("; eager ")[2], "what the terminal shows")
+    passes = machine.cudadiag("report", "-v").stdout.partition("\nPasses  ")[2]
+    expect_in("s did not fail\n", passes.partition("; eager ")[2], "the report's row")
     machine.environment["FAILS_EAGERLY"] = "1"
     _, report, lines = _found(machine, "")
     expect((lines, outcomes(report)[-1]), ([], ("eager", "ended with status 5")), "no CUDA failure")

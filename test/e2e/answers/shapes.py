@@ -1,6 +1,7 @@
 """Ways to start programs, and which code is the user's in each. Each function's name says what it tests."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -47,8 +48,11 @@ def a_path_that_is_no_text_is_shown_byte_for_byte(machine):
         copy.write(SOURCE.read_bytes())
     machine.plan(FAULT)
     machine.run(sys.executable, os.fsdecode(file))
-    expect_in("b\\xffd/alone.py:%d" % LINE, machine.cudadiag("report").stdout, "the place")
-    expect_in(f"  > {LINE:3} | ", machine.cudadiag("report").stdout, "the line")
+    shown = machine.cudadiag("report").stdout
+    expect_in(f" in alone.py:{LINE}, main ", shown.partition("\n")[0], "the place")
+    (stack,) = re.findall(r"^Stack   (.*)$", shown, re.MULTILINE)
+    expect(re.sub(r" \(\+\d+ library frames?\)$", "", stack), "b\\xffd/alone.py:24 <module> > :%d main" % LINE, "the path")
+    expect_in(f"  > {LINE:3} | ", shown, "the line")
 
 
 def launch_has_the_name_of_the_call_that_the_program_made(machine):

@@ -196,7 +196,8 @@ def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
 
 def _commands(machine):
     overview = expect_success(machine.cudadiag("--help-all")).stdout
-    commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
+    # The descriptions are wrapped; a continuation is indented deeper.
+    commands = re.findall(r"^  (\S+)  ", overview.partition("Subcommands:\n")[2], re.MULTILINE)
     assert "run" in commands and len(commands) > 5, overview
     return commands
 
@@ -349,8 +350,9 @@ def bundle_goes_to_a_file_whose_name_ends_like_that_of_a_bundle(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for file in ("2", "out", "out.zip"):
-        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the file name must end in "
-               f".tar.gz. Put a session before the option: cudadiag report {file} --bundle FILE.tar.gz", file)
+        hint = ("; use --bundle out.tar.gz" if file == "out.zip" else
+                f". Put a session before the option: cudadiag report {file} --bundle FILE.tar.gz")
+        expect(_refused(machine, "report", "--bundle", file), f"--bundle {file}: the file name must end in .tar.gz{hint}", file)
         expect((machine.folder / file).exists(), False, f"whether {file} was written")
     for file in ("out.tar.gz", "out.tgz"):
         expect_success(machine.cudadiag("report", "--bundle", file))

@@ -12,8 +12,8 @@ def every_variable_is_in_the_man_page(machine):
     sources = [path for folder in ("lib", "cmd") for path in (ROOT / folder).rglob("*") if path.suffix in (".cc", ".h", ".py")]
     named = {name for path in sources for name in re.findall(r'"(CUDADIAG_[A-Z_]+)"', path.read_text())}
     assert "CUDADIAG_PASS" in named, named
-    page = (ROOT / "man/cudadiag.1").read_text()
-    described = re.findall(r"^\.B (CUDADIAG_[A-Z_]+)$", page.partition(".SH ENVIRONMENT")[2], re.MULTILINE)
+    section = (ROOT / "man/cudadiag.1").read_text().partition(".SH ENVIRONMENT")[2].partition("\n.SH ")[0]
+    described = re.findall(r"^\.B (CUDADIAG_[A-Z_]+)$", section, re.MULTILINE)
     # CUDADIAG_VERSION is a macro of the build.
     expect(sorted(described), sorted(named - {"CUDADIAG_VERSION"}), "variables in cudadiag(1), each once")
 

@@ -356,7 +356,9 @@ def github_action_annotates_the_line_and_keeps_the_status(machine):
     expect_in(f"::error title=cudadiag,file=ten_launches.py,line={line}::CUDA_ERROR_ILLEGAL_ADDRESS (700) in ", ended.stdout,
               "annotation")
     expect((machine.folder / "output").read_text(), "verdict=cuda_failure\n", "output")
-    expect_in(f" in {path}:{line} ", (machine.folder / "summary").read_text(), "summary")
+    summary = (machine.folder / "summary").read_text()
+    expect_in(f" in ten_launches.py:{line}, <module> ", summary, "headline of the summary")
+    expect_in(f"\nStack   {path}:{line} <module> ", summary, "path in the summary")
     expect_in("2.1.0", (machine.folder / "x.sarif").read_text(), "SARIF")
 
 

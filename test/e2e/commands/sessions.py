@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from harness import FAULT, expect, expect_in, expect_success, faulty, in_namespace, program, skip, true_line
+from harness import FAULT, expect, expect_in, expect_success, faulty, program, skip, true_line
 from passes import AGAIN, bisect, rerun
 
 ONCE = AGAIN + " run=1"
@@ -136,7 +136,9 @@ def list_says_what_failed_where_and_keeps_what_it_has_read(machine):
     expect(clean.split()[0:1] + clean.split()[3:6], ["1", "exit", "4", "-"], "a run without a finding")
     path, line = true_line("ten_launches.py")
     expect_in(f"  illegal memory access (700)  ten_launches.py:{line}  ", failed, "a failure")
-    expect(machine.cudadiag("list", "-n", "1").stdout.splitlines()[1:], [clean], "the newest")
+    # Without the older row, the columns are narrower; the age may have changed.
+    (newest,) = machine.cudadiag("list", "-n", "1").stdout.splitlines()[1:]
+    expect(newest.split()[:1] + newest.split()[3:], clean.split()[:1] + clean.split()[3:], "the newest")
     (listed, other) = json.loads(machine.cudadiag("list", "--json").stdout)["sessions"]
     expect((listed["finding"], listed["exit"]), (None, {"code": 4, "signal": None}), "the same as JSON")
     expect_in(f"  ten_launches.py:{line}  {other['finding']['kernel']}  ", failed, "the kernel")
@@ -498,16 +500,6 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     shown = machine.cudadiag("doctor", **somebody).stdout
     expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
     expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
-
-
-def doctor_says_that_the_folder_of_sessions_is_full(machine):
-    small = machine.folder / "small"
-    small.mkdir()
-    machine.environment["CUDADIAG_DIR"] = str(small)
-    setup = f"mount -t tmpfs -o size=8m none {small} || exit 77"
-    shown = in_namespace(machine, ["--mount"], setup, *machine.command("doctor"))
-    expect_in(f"PROBLEM sessions          {small} has only 8 MB left\n", shown.stdout, "the folder")
-    expect_in(" fix: free some space, or choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "its fix")
 
 
 def doctor_names_the_folder_that_sessions_go_to(machine):
