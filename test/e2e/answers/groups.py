@@ -56,7 +56,7 @@ def job_that_hangs_without_its_groups_is_told_of_nccl(machine):
 
 def rank_that_works_on_is_late(machine):
     """The rank launches other kernels for five times the limit, while the others wait for it."""
-    result, report = _run(machine, "ddp", "busy", "--hang-report", "0.3")
+    result, report = _run(machine, "ddp", "busy", "--hang-report", "1")
     expect((result.returncode, result.stderr, report["findings"]), (0, "", []), "a rank that keeps working")
 
 

@@ -71,7 +71,7 @@ def slow_down(step):
     if differs(step, "slow"):
         subprocess.run(["sleep", "0.3"])
     if differs(step, "busy"):
-        (launch, parameters), own, end = cuda.kernel("other"), cuda.stream(), time.monotonic() + 1.5
+        (launch, parameters), own, end = cuda.kernel("other"), cuda.stream(), time.monotonic() + 5
         while time.monotonic() < end:
             cuda.check(launch(own, parameters, None))
             cuda.check(cuda.driver.cuStreamSynchronize(own))
