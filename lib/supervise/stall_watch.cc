@@ -122,7 +122,7 @@ void StallWatch::look_at_all(Clock::time_point now, bool whole, StallNews& news)
     processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), seconds_, far_longer));
   }
   // The launcher itself may have been stopped. It saw no progress while it was stopped, so that time does not count.
-  const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 2 * interval_);
+  const std::chrono::duration<double> seen = std::min<Clock::duration>(passed, 4 * interval_);
   for (const auto& process : processes_) look_at(*process, seen.count(), whole, news);
 }
 
@@ -140,7 +140,7 @@ void StallWatch::interrupted() {
 
 StallNews StallWatch::finish() {
   StallNews news;
-  const std::chrono::duration<double> passed = std::min<Clock::duration>(Clock::now() - last_, 2 * interval_);
+  const std::chrono::duration<double> passed = std::min<Clock::duration>(Clock::now() - last_, 4 * interval_);
   for (const auto& process : processes_) {
     if (process->numbers.empty()) continue;
     process->clock += passed.count();

@@ -121,7 +121,7 @@ def _waits_for(seconds):
     return lambda process: process["calls"] and (process["calls"][0]["seconds"] or 0) > seconds
 
 
-def _interrupted(machine, name, at_signal=(), seconds=8, keys=1, whole_group=False, finishes=False):
+def _interrupted(machine, name, at_signal=(), seconds=10, keys=1, whole_group=False, finishes=False):
     """Returns the text and the JSON report of a run that was interrupted after it had waited for some time."""
     machine.plan(HOLD)
     folder = machine.folder / name
