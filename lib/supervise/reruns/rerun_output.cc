@@ -43,11 +43,13 @@ void RerunOutput::copy() {
   // A process that could not be killed may write for ever, so only what the pipe holds at the end is read.
   const int held = std::max(::fcntl(reader_.get(), F_GETPIPE_SZ), static_cast<int>(kPiece));
   for (int left = held; left > 0;) {
-    const ssize_t got = ::read(reader_.get(), piece.data(), piece.size());
     std::array<pollfd, 2> sources = {{{reader_.get(), POLLIN, 0}, {finishing_.get(), POLLIN, 0}}};
+    // Asked before reading: the pipe may have been filled again between an earlier read and the end.
+    const bool finishes = ::poll(&sources[1], 1, 0) > 0;
+    const ssize_t got = ::read(reader_.get(), piece.data(), piece.size());
     if (got > 0) {
       take(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
-      if (::poll(&sources[1], 1, 0) > 0) left -= static_cast<int>(got);
+      if (finishes) left -= static_cast<int>(got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
       break;
     } else if (::poll(sources.data(), sources.size(), -1) > 0 && sources[0].revents == 0) {

@@ -325,7 +325,7 @@ def writes_to_a_file_that_replaced_its_own():
     path = pathlib.Path(f"/dev/shm/{(PLACE / 'shared').read_text()}.{PASS}")
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     while not path.exists() or path.read_text() != "service\n":
-        pass
+        time.sleep(0.01)
     append(path)
 
 

@@ -248,6 +248,7 @@ def _replaced_file(machine, place):
                 service = path.with_name(path.name + ".service")
                 service.write_text("service\n")
                 return service.rename(path)
+            time.sleep(0.01)
     threads = [threading.Thread(target=replace, args=(path,)) for path in names.values()]
     for thread in threads:
         thread.start()
@@ -274,6 +275,7 @@ def _made_file(machine, place):
         while not over.is_set():
             if path.with_name(path.name + ".failed").exists():
                 return path.write_text("service\n")
+            time.sleep(0.01)
     threads = [threading.Thread(target=make, args=(path,)) for path in names]
     for thread in threads:
         thread.start()
