@@ -267,7 +267,7 @@ def operation_that_waits_for_a_later_one_ends_the_waiting(machine):
 
 def rerun_that_hangs_is_ended_with_its_children(machine):
     machine.plan(AGAIN)
-    result = rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "1"])
+    result = rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "4"])
     bystander = _sleeper(result.stdout)
     try:
         expect(_alive(bystander), True, "the process that the first run left still runs")
