@@ -136,9 +136,8 @@ unsigned once_and_for_values(const Known& known) { return known.plan.options.val
 
 constexpr PassRow kPasses[] = {
     {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
-     "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, and "
-     "reads "
-     "values at the candidates' lines."},
+     "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, "
+     "and reads values at the candidates' lines."},
     {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
      "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},
     {Task::ask_allocator, &RerunOptions::values, adds_holders, once, false, "memory",
