@@ -351,9 +351,16 @@ Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& optio
 }
 
 void fit(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
-  std::size_t races = 0;
+  // What the ranks of a job and further races add comes on top of what one failure may take.
+  std::size_t races = 0, lines = options.lines;
   for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
-  const std::size_t lines = options.lines + (races > 1 ? races - 1 : 0);
+  if (races > 1) lines += races - 1;
+  for (Section ranks = job_answer(report); !ranks.lines.empty(); ranks.lines.pop_back()) {
+    lines += page.rows(ranks, ranks.lines.back()).size();
+  }
+  Section ranks;
+  ranks.label = "Ranks";
+  for (const std::string& line : diagnose::job_lines(report)) lines += page.rows(ranks, line).size();
   page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
 }
 
