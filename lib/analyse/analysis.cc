@@ -40,7 +40,7 @@ double time_of(const Failure& failure) {
 
 // An asynchronous failure with an error code is not a guess, even if we cannot tell which operation caused it.
 bool is_guess(const Failure& failure) {
-  return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
+  return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.evidence.is_guess();
 }
 
 // Puts the note first, because the report gives the first note as the reason for an inconclusive verdict.
@@ -291,7 +291,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({NoteCode::launcher, note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
   std::stable_sort(analysis.failures.begin(), analysis.failures.end(), comes_before);
-  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
+  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);

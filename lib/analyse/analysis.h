@@ -9,16 +9,15 @@
 #include <vector>
 
 #include "analyse/ending.h"
+#include "analyse/evidence.h"
 #include "analyse/hangs/group_answer.h"
 #include "analyse/hangs/ranks.h"
 #include "analyse/hangs/unfinished_work.h"
 #include "analyse/note_code.h"
-#include "analyse/reasons.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
 
-enum class Grade { proven, bracketed, inferred, suspected };
 enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
 enum class Kind {
   async_error,
@@ -87,9 +86,8 @@ struct Failure {
   std::size_t unlisted = 0;   // how many candidates did not fit into `candidates`
   bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
   bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
-  Grade grade = Grade::suspected;
-  bool dumped = false;  // the first run's own GPU core dump shows the exception
-  Reasons because;
+  bool dumped = false;        // the first run's own GPU core dump shows the exception
+  Evidence evidence;
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
   // A rerun proved which code failed, but the failed call of this run is not among `candidates`.

@@ -57,29 +57,29 @@ double lived_on(const ProcessRecord& record, const FailedCall& error) {
 
 // Returns the doubt raised by what happened after the error: how the process continued, and how it ended.
 ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  const auto handled = [](const char* why) { return ExitDoubt{Grade::suspected, 0, why, true}; };
+  const auto handled = [](const char* why) { return ExitDoubt{Fact::may_be_handled, 0, why, true}; };
   if (was_given_memory(record, error, kEver)) return handled("; a later allocation of its thread succeeded");
   if (end.signal == 0 && main_thread_went_on(record, error)) return handled("; the main thread continued in between");
   if (python_chose_to_end(record, error, end)) {
     return handled("; Python exits with status 1 after an uncaught exception");
   }
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
-    return {Grade::suspected, 0, "; it ended without exit(), or replaced itself with another program (exec)"};
+    return {Fact::may_be_handled, 0, "; it ended without exit(), or replaced itself with another program (exec)"};
   }
   if (error.flags & wire::error::kAskedBefore) {
-    return {Grade::inferred, 0, "; its thread had already queried this error, and continued"};
+    return {Fact::went_on, 0, "; its thread had already queried this error, and continued"};
   }
-  if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads continued in between"};
+  if (others_went_on(record, error)) return {Fact::went_on, 0, "; other threads continued in between"};
   return {};
 }
 
 }  // namespace
 
 ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
-  if (!end.of_process) return {Grade::suspected, 0, "; it is unknown how this process ended"};
+  if (!end.of_process) return {Fact::may_be_handled, 0, "; it is unknown how this process ended"};
   ExitDoubt doubt = doubt_of_what_followed(error, record, end);
   doubt.lived_on = lived_on(record, error);
-  if (doubt.lived_on > 0) doubt.at_best = std::max(doubt.at_best, Grade::inferred);
+  if (doubt.lived_on > 0 && !doubt.fact) doubt.fact = Fact::went_on;
   return doubt;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "analyse/analysis.h"
@@ -10,10 +11,10 @@
 namespace cudadiag::analyse {
 
 struct ExitDoubt {
-  Grade at_best = Grade::proven;
-  double lived_on = 0;   // seconds from the error to the end; 0 if an exit may take that long
-  std::string why;       // "; other threads continued in between"; empty if there is no doubt
-  bool handled = false;  // the process continued after the error, or chose its exit status
+  std::optional<Fact> fact;  // nullopt if there is no doubt
+  double lived_on = 0;       // seconds from the error to the end; 0 if an exit may take that long
+  std::string why;           // "; other threads continued in between"; may be empty
+  bool handled = false;      // the process continued after the error, or chose its exit status
 };
 
 // `error`: the last call that returned the error to the process.

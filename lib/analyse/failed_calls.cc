@@ -186,37 +186,39 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   const std::string who = end.of_process ? "the program" : "the command";
   const ExitDoubt doubt = exit_doubt(noticed, process.record, end);
   if (found_no_device(error) && !session::is_fork(process.record)) {
-    failure.grade = Grade::suspected;
-    failure.because = fmt::format(
-        "CUDA found no usable driver or GPU, and {} ended with {} afterwards: check nvidia-smi, CUDA_VISIBLE_DEVICES, "
-        "and that a container was started with its GPUs",
-        who, end.text);
+    failure.evidence = {
+        Fact::rule,
+        fmt::format("CUDA found no usable driver or GPU, and {} ended with {} afterwards: check nvidia-smi, "
+                    "CUDA_VISIBLE_DEVICES, and that a container was started with its GPUs",
+                    who, end.text)};
     return failure;
   }
-  // If the process was killed, something other than the error may have ended it.
-  failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
-  const wire::error::Pool* pool = wire::error::pool_of(error.call);
-  if (pool != nullptr && pool->may_raise_later) failure.grade = std::max(failure.grade, Grade::inferred);
-  if (error.code == wire::cuda::kStreamCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (is_undocumented(error.code)) {
-    failure.grade = Grade::suspected;
-    failure.because = fmt::format(
-        "{} returned the error, and {} ended with {} afterwards; this error code does not show whether the call itself "
-        "or earlier GPU work failed",
-        visible_call(error), who, end.text);
+    failure.evidence = {Fact::rule,
+                        fmt::format("{} returned the error, and {} ended with {} afterwards; this error code does not "
+                                    "show whether the call itself or earlier GPU work failed",
+                                    visible_call(error), who, end.text)};
     return failure;
   }
   if (is_often_expected(error)) {
-    failure.grade = Grade::suspected;
-    failure.because = fmt::format(
-        "the call itself returned the error, cudadiag saw no later call, and {} ended with {} afterwards{}; programs "
-        "also {}",
-        who, end.text, doubt.why,
-        found_no_function(error) ? "look up functions that need not exist" : "expect this error, and continue");
+    failure.evidence = {
+        Fact::unchecked,
+        fmt::format(
+            "the call itself returned the error, cudadiag saw no later call, and {} ended with {} afterwards{}; "
+            "programs also {}",
+            who, end.text, doubt.why,
+            found_no_function(error) ? "look up functions that need not exist" : "expect this error, and continue")};
     return failure;
   }
-  failure.because = fmt::format("{}, and {} ended with {}{}afterwards{}", story_of(error, noticed), who, end.text,
-                                doubt.lived_on > 0 ? fmt::format(", {:.0f} s ", doubt.lived_on) : " ", doubt.why);
+  failure.evidence = {Fact::returned,
+                      fmt::format("{}, and {} ended with {}{}afterwards{}", story_of(error, noticed), who, end.text,
+                                  doubt.lived_on > 0 ? fmt::format(", {:.0f} s ", doubt.lived_on) : " ", doubt.why)};
+  const wire::error::Pool* pool = wire::error::pool_of(error.call);
+  const bool raised_later = pool != nullptr && pool->may_raise_later;
+  if (raised_later || error.code == wire::cuda::kStreamCaptureInvalidated) failure.evidence.add(Fact::may_be_earlier);
+  if (doubt.fact) failure.evidence.add(*doubt.fact);
+  // If the process was killed, something other than the error may have ended it.
+  if (end.killed()) failure.evidence.add(Fact::may_be_handled);
   return failure;
 }
 
@@ -280,19 +282,20 @@ class UncheckedCalls {
     std::vector<Failure> failures;
     for (const Place& place : places_) {
       Failure failure = failure_at(process, *place.first, Kind::unchecked_error);
-      failure.grade = Grade::suspected;
       if (place.noticed != place.first) failure.noticed = place.noticed;
+      std::string story = story_of(*place.first, *place.noticed);
       if (is_of_capture(*place.first)) {
-        failure.because = story_of(*place.first, *place.noticed) + ", and nothing checked for the error";
+        story += ", and nothing checked for the error";
       } else if (place.noticed->of_call != 0) {
-        failure.because = story_of(*place.first, *place.noticed) + ", and its thread then did nothing more";
+        story += ", and its thread then did nothing more";
       } else {
-        failure.because = is_runtimes(*place.first)
-                              ? "the call failed, and its thread continued without querying the last error; it is "
-                                "unknown whether the program checked what the call returned"
-                              : "the call failed; it is unknown whether the program checked what it returned";
+        story = is_runtimes(*place.first)
+                    ? "the call failed, and its thread continued without querying the last error; it is unknown "
+                      "whether the program checked what the call returned"
+                    : "the call failed; it is unknown whether the program checked what it returned";
       }
-      if (place.count > 1) failure.because.add("it failed " + times(place.count, complete, "time", "times"));
+      failure.evidence = {Fact::unchecked, std::move(story)};
+      if (place.count > 1) failure.evidence.add("it failed " + times(place.count, complete, "time", "times"));
       failures.push_back(std::move(failure));
     }
     return failures;
@@ -384,14 +387,14 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
            other.kind != Kind::capture_violation;
   };
   std::erase_if(missed, [&](const Failure& other) { return is_before(other) && same(*other.reported, last); });
-  if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
-  fatal.grade = Grade::inferred;
-  fatal.because.add(
+  if (!fatal.evidence.proves() || std::none_of(missed.begin(), missed.end(), is_before)) return;
+  fatal.evidence.add(
+      Fact::may_be_earlier,
       "an earlier call of its thread had also failed, and it is unknown which of the two ended the program");
   for (Failure& other : missed) {
     if (!is_before(other)) continue;
-    other.grade = Grade::inferred;
-    other.because.append(", and the program failed afterwards");
+    other.evidence.add(Fact::then_failed);
+    other.evidence.append(", and the program failed afterwards");
   }
 }
 

@@ -167,31 +167,29 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
   return "every recorded operation had finished before the error appeared";
 }
 
-void grade(Failure& failure, const ProcessRecord& record, Search& found) {
+void weigh(Failure& failure, const ProcessRecord& record, Search& found) {
   const std::string doubtful = doubt(record, found);
   if (found.suspects.empty() || found.lost_first) {
-    failure.grade = Grade::suspected;
-    failure.because = because_none(record, found);
+    failure.evidence = {Fact::none_running, because_none(record, found)};
     failure.records_lost = found.missing > 0;
     // If the recording is damaged, the missing operations may be in the damaged part.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
-    failure.grade = Grade::inferred;
-    failure.because = because_several(found, doubtful);
+    failure.evidence = {Fact::several_running, because_several(found, doubtful)};
   } else {
-    failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
-    failure.because = because_one(found.suspects.front(), doubtful);
+    failure.evidence = {Fact::one_running, because_one(found.suspects.front(), doubtful)};
+    if (!doubtful.empty()) failure.evidence.add(Fact::may_be_another);
   }
   // Without a call site, the report cannot show where the candidate was issued.
-  if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
-    failure.grade = Grade::suspected;
+  if (!found.suspects.empty() && place_lost(record, *found.suspects.front().operation)) {
     failure.damaged = record.damaged > 0;
-    failure.because.add(failure.damaged ? "the recording is damaged and lacks the place where the operation was issued"
-                                        : "its call site was not recorded");
+    failure.evidence.add(Fact::place_lost,
+                         failure.damaged ? "the recording is damaged and lacks the place where the operation was issued"
+                                         : "its call site was not recorded");
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because.add(
+    failure.evidence.add(
         "no watched call returned the error; cudadiag found it just before the process or its context ended");
   }
 }
@@ -213,12 +211,15 @@ std::optional<Failure> first_failure(const session::Process& process) {
   Search found = search(picture, context, failure.code);
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
-    failure.grade = failure.unproven.empty() ? Grade::proven : Grade::inferred;
-    failure.because = "cudadiag waited for it while nothing else was running, and the error appeared";
-    if (!failure.unproven.empty()) failure.because.append(", but " + failure.unproven);
+    failure.evidence = {Fact::ran_alone,
+                        "cudadiag waited for it while nothing else was running, and the error appeared"};
+    if (!failure.unproven.empty()) {
+      failure.evidence.add(Fact::may_be_another);
+      failure.evidence.append(", but " + failure.unproven);
+    }
     found.suspects = {*alone};
   } else {
-    grade(failure, record, found);
+    weigh(failure, record, found);
   }
 
   const IssueOrder order(record);

@@ -39,9 +39,9 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
     // A dump of a hang shows running kernels. It contains no exception and no assertion text.
     if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
-    finding.grade = analyse::Grade::proven;
-    finding.because =
-        "in a rerun, this operation's kernel raised the exception, so no other process under MPS caused the failure";
+    finding.evidence = {
+        analyse::Fact::raised,
+        "in a rerun, this operation's kernel raised the exception, so no other process under MPS caused the failure"};
   }
 }
 

@@ -50,7 +50,7 @@ enum class Role {
 struct Related {
   Role role = Role::caller;
   Location location;
-  std::optional<analyse::Grade> grade{};  // for forward and eager lines: how well the line is known
+  std::optional<analyse::Fact> known_by{};  // for forward and eager lines
 };
 
 struct NodeNumber {
@@ -245,7 +245,7 @@ struct ResolvedRace {
   std::vector<ResolvedAccess> accesses;  // both accesses, in the order of issue
   std::string missing;                   // the missing order between them, in words
   std::string rerun;                     // says that a rerun did not show the race; empty if it did, or without a rerun
-  bool possible = false;                 // not certain to be a race; the finding's `because` gives the reason
+  bool possible = false;                 // not certain to be a race; the finding's evidence gives the reason
   std::uint64_t times = 1;
   std::optional<PointedMemory> allocation;
   std::optional<RaceOverlap> overlap;  // overlap of the two tensors; nullopt if unknown
@@ -360,8 +360,7 @@ struct Finding {
   std::optional<ResolvedRace> race;  // for Kind::stream_race
   std::optional<Cause> cause;
   std::vector<std::string> fix;
-  analyse::Grade grade = analyse::Grade::suspected;
-  analyse::Reasons because;
+  analyse::Evidence evidence;
   std::uint32_t pid = 0;
   std::optional<int> rank;
   std::string host;

@@ -100,8 +100,7 @@ class FindingBuilder {
       finding_.text =
           fmt::format("{} says: {}", pool == nullptr ? "The driver" : pool->owner, failure_.reported->explanation);
     }
-    finding_.grade = failure_.grade;
-    finding_.because = failure_.because;
+    finding_.evidence = failure_.evidence;
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
   }
@@ -174,8 +173,8 @@ class FindingBuilder {
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
-      finding_.because.add(fmt::format("the {} is known, but not which of its {} launches failed",
-                                       finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
+      finding_.evidence.add(fmt::format("the {} is known, but not which of its {} launches failed",
+                                        finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
     if (!of_nodes || failure_.call_not_known) leave_open_which();
     for (CandidateLine& candidate : finding_.candidates) {
@@ -226,9 +225,9 @@ class FindingBuilder {
     const bool known = forward.location.known();
     finding_.backward = Backward{forward.node, forward.because, known && !forward.own_code};
     if (known) {
-      finding_.related.push_back({Role::forward, located(forward.location),
-                                  forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
-      finding_.because.add(
+      finding_.related.push_back(
+          {Role::forward, located(forward.location), forward.proven ? analyse::Fact::noted : analyse::Fact::matched});
+      finding_.evidence.add(
           forward.proven ? "PyTorch recorded the forward-pass line when it created the autograd node"
                          : "the forward-pass line is inferred from the sequence numbers of PyTorch's autograd nodes");
     }
@@ -237,7 +236,7 @@ class FindingBuilder {
 
   void relate_start(const ThreadStart& start) {
     finding_.related.push_back({Role::started, finding_.location});
-    finding_.because.add(
+    finding_.evidence.add(
         fmt::format("the operation was issued at {}, on a thread that runs none of your code; the line shown {}",
                     place(start.issued, session_.manifest.working_directory),
                     start.pool ? "submitted this work to the thread's pool" : "started that thread"));
@@ -325,7 +324,7 @@ class FindingBuilder {
                         ? "Work on the GPU did not finish, and a signal asked the program to end."
                         : "While the program ran, work on the GPU was unfinished for far longer than usual.";
     if (stall.ended_after) {
-      finding_.because.add(fmt::format("it finished on its own after {}", duration(*stall.ended_after)));
+      finding_.evidence.add(fmt::format("it finished on its own after {}", duration(*stall.ended_after)));
     }
   }
 
@@ -336,10 +335,10 @@ class FindingBuilder {
     // The recorder's count of operations includes an operation that the driver refused, although it was never queued.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
-    finding_.because.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),
-                                     earlier.code, analyse::cuda_error(earlier.code).title,
-                                     is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
-                                     issued_since ? "" : ", and the thread had issued nothing since"));
+    finding_.evidence.add(fmt::format("earlier, {} had returned {} ({}){}{}", session::visible_call(earlier),
+                                      earlier.code, analyse::cuda_error(earlier.code).title,
+                                      is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
+                                      issued_since ? "" : ", and the thread had issued nothing since"));
     finding_.related.push_back({Role::swallowed, at});
   }
 

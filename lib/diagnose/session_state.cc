@@ -34,7 +34,7 @@ const analyse::Analysis& SessionState::analysis() {
 void SessionState::weigh() {
   weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
   const bool by_first_run = !testimony().of_first_run.empty() && !analysis_->failures.empty();
-  if (by_first_run) analysis_->first_grade = analysis_->failures.front().grade;
+  if (by_first_run) analysis_->first_grade = analysis_->failures.front().evidence.grade();
 }
 
 EagerReruns* SessionState::eager() {

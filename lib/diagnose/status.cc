@@ -53,7 +53,7 @@ class StatusBuilder {
         stream.behind.clear();
       }
       status.streams.push_back(of(stream));
-      if (proven) status.streams.back().grade = analyse::Grade::proven;
+      if (proven) status.streams.back().known_by = analyse::Fact::ran_alone;
     }
     for (const analyse::WaitingThread& thread : work.threads) status.calls.push_back(of(thread));
     return status;
@@ -95,7 +95,7 @@ class StatusBuilder {
     open.issued = stream.stream->issued;
     open.completed = stream.completed;
     open.proven = stream.proven();
-    open.grade = grade_of(stream);
+    open.known_by = known_by(stream);
     open.candidates = static_cast<std::uint32_t>(stream.candidates.size());
     open.missing = stream.missing;
     for (const std::uint32_t other : stream.behind) {
@@ -163,7 +163,7 @@ std::string directory_of(const session::Session& session) {
 const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
-    const bool proven = failed && failure.grade == analyse::Grade::proven && !failure.call_not_known;
+    const bool proven = failed && failure.evidence.proves() && !failure.call_not_known;
     if (proven && failure.candidates.size() == 1) {
       return failure.candidates.front().operation;
     }
@@ -173,10 +173,10 @@ const Operation* proven_of(const analyse::Analysis& analysis, const Process& pro
 
 }  // namespace
 
-analyse::Grade grade_of(const analyse::UnfinishedStream& stream) {
-  if (!stream.proven()) return analyse::Grade::suspected;
+analyse::Fact known_by(const analyse::UnfinishedStream& stream) {
+  if (!stream.proven()) return analyse::Fact::rule;
   const bool one = stream.candidates.size() == 1 && stream.missing == 0 && stream.behind.empty();
-  return one ? analyse::Grade::bracketed : analyse::Grade::inferred;
+  return one ? analyse::Fact::one_running : analyse::Fact::several_running;
 }
 
 std::string wait_text(const Process& process, const StreamWait& wait, symbolize::Symbolizer& symbolizer,

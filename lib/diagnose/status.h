@@ -37,7 +37,7 @@ struct OpenStream {
   std::optional<std::uint32_t> device;
   std::uint32_t issued = 0, completed = 0;
   bool proven = false;  // some work on the stream is certainly unfinished
-  analyse::Grade grade = analyse::Grade::suspected;
+  analyse::Fact known_by = analyse::Fact::rule;
   std::uint32_t candidates = 0;           // operations that may block the stream
   std::uint32_t missing = 0;              // candidates without a record
   std::vector<OpenOperation> operations;  // the oldest ones only
@@ -90,8 +90,8 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
                       symbolize::Symbolizer& symbolizer, const std::string& directory);
 
-// Returns the grade of evidence for the operation that blocks a stream.
-analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
+// How the operation that blocks a stream is known.
+analyse::Fact known_by(const analyse::UnfinishedStream& stream);
 
 // Returns text about the oldest work that had been unfinished for at least a second when its program ended; empty if
 // there is none.

@@ -60,9 +60,11 @@ class FindingText {
     if (finding_.origin) add("Origin", origin_lines(*finding_.origin, directory_), 1, 3);
     access();
     if (verbose_)
-      add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0,
-          Topic::evidence);
-    tell("Known", {base::printable(finding_.because.text())}, 1, 4, Topic::evidence);
+      add("Grade",
+          {fmt::format("{}: {}", diagnose::word(finding_.evidence.grade()),
+                       diagnose::meaning(finding_.evidence.grade()))},
+          1, 0, Topic::evidence);
+    tell("Known", {base::printable(finding_.evidence.text())}, 1, 4, Topic::evidence);
     maybe();
     ranks();
     uses();
@@ -107,7 +109,7 @@ class FindingText {
     diagnose::Location own = diagnose::with_file_name(finding_.location);
     own.called_from.clear();
     std::string text = "cudadiag: " + headline_at(own, finding_, directory_);
-    const std::string tag = fmt::format("[{}]", diagnose::word(finding_.grade));
+    const std::string tag = fmt::format("[{}]", diagnose::word(finding_.evidence.grade()));
     diagnose::Location nameless = own;
     if (!nameless.file.empty()) nameless.function.clear();
     const std::string short_text = "cudadiag: " + headline_at(nameless, finding_, directory_);
@@ -147,7 +149,7 @@ class FindingText {
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // We do not know the lines of unlisted operations.
       if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", diagnose::thousands(calls), what());
-      if (finding_.grade == analyse::Grade::proven) return "";
+      if (finding_.evidence.proves()) return "";
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
@@ -230,7 +232,7 @@ class FindingText {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::forward)
         lines = {fmt::format("{} ({})", place(related.location),
-                             diagnose::word(related.grade.value_or(analyse::Grade::inferred)))};
+                             diagnose::word(grade(related.known_by.value_or(analyse::Fact::matched))))};
       if (related.role == diagnose::Role::backward) {
         run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
       }

@@ -44,7 +44,7 @@ Json of(const diagnose::Moment& moment) {
 Json of(const diagnose::Related& related) {
   Json json = {{"role", diagnose::word(related.role)}};
   json.update(of(related.location));
-  json["grade"] = related.grade ? Json(diagnose::word(*related.grade)) : Json(nullptr);
+  json["grade"] = related.known_by ? Json(diagnose::word(grade(*related.known_by))) : Json(nullptr);
   return json;
 }
 
@@ -144,7 +144,7 @@ Json of(const diagnose::Origin& origin) {
                  {"index", steps.empty() ? Json(origin.index) : Json::array()},
                  {"batch", value_or_null(step.batch)},
                  {"sample", value_or_null(step.sample)},
-                 {"grade", diagnose::word(origin.grade)}});
+                 {"grade", diagnose::word(grade(origin.known_by))}});
     steps.push_back(std::move(json));
   }
   return steps;
@@ -332,7 +332,7 @@ Json of(const diagnose::Finding& finding) {
       {"candidates", array_of(finding.candidates, each)},
       {"cause", finding.cause ? of(*finding.cause) : Json(nullptr)},
       {"fix", finding.fix},
-      {"evidence", {{"grade", diagnose::word(finding.grade)}, {"because", finding.because.text()}}},
+      {"evidence", {{"grade", diagnose::word(finding.evidence.grade())}, {"because", finding.evidence.text()}}},
       {"process", {{"pid", finding.pid}, {"rank", value_or_null(finding.rank)}, {"host", text_or_null(finding.host)}}}};
 }
 

@@ -36,7 +36,7 @@ std::string value_of(const OriginStep& step) {
 // Gives the operator only if it produced the value; otherwise the line is enough.
 std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
   const OriginStep& first = origin.steps.front();
-  const bool is_seen = origin.grade == analyse::Grade::proven;
+  const bool is_seen = origin.known_by == analyse::Fact::measured;
   std::string text =
       fmt::format("{} {} {}", value_of(first), how(first.role, is_seen), diagnose::place(first.location, directory));
   if (!first.location.source.empty()) text += ": " + base::printable(first.location.source);
@@ -47,7 +47,7 @@ std::string first_line(const diagnose::Origin& origin, const std::string& direct
   } else if (first.role == Role::made) {
     text += fmt::format(" ({})", base::printable(first.op));
   }
-  return text + fmt::format(" [{}]", diagnose::word(origin.grade));
+  return text + fmt::format(" [{}]", diagnose::word(grade(origin.known_by)));
 }
 
 }  // namespace

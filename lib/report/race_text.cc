@@ -138,7 +138,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
   };
   const std::size_t edge = std::min(page.columns, kRightEdge);
   const std::string title = "cudadiag: " + race_headline(finding, directory, false),
-                    tag = fmt::format("[{}]", diagnose::word(finding.grade));
+                    tag = fmt::format("[{}]", diagnose::word(finding.evidence.grade()));
   const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
   page.sections.push_back({"",
                            {fits ? justify(title, tag, edge) : title + "  " + tag},
@@ -180,7 +180,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
     add("Memory", {text}, 1, 6);
   }
   if (race.times > 1) add("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
-  add("Known", {base::printable(finding.because.text())}, 1, 4, Wide::wraps, Topic::evidence);
+  add("Known", {base::printable(finding.evidence.text())}, 1, 4, Wide::wraps, Topic::evidence);
 }
 
 }  // namespace cudadiag::report

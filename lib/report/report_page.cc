@@ -54,7 +54,8 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
   std::map<std::string, std::size_t> known;
   for (const diagnose::Finding& finding : report.findings) {
     const diagnose::RankName rank{finding.rank, finding.pid};
-    const std::string text = headline(finding, report.working_directory) + diagnose::word(finding.grade).data();
+    const std::string text =
+        headline(finding, report.working_directory) + diagnose::word(finding.evidence.grade()).data();
     const auto [found, is_new] = known.emplace(text, all.size());
     SharedFinding* same = is_new || finding.race ? nullptr : &all[found->second];
     if (same == nullptr || std::find(same->ranks.begin(), same->ranks.end(), rank) != same->ranks.end()) {
@@ -88,7 +89,7 @@ Section others(const diagnose::Diagnosis& report) {
     const std::string who =
         finding.rank || all[i].ranks.size() > 1 ? diagnose::names_of(all[i].ranks) : fmt::format("pid {}", finding.pid);
     section.lines.push_back(fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory),
-                                        diagnose::word(finding.grade)));
+                                        diagnose::word(finding.evidence.grade())));
   }
   return section;
 }
@@ -106,8 +107,7 @@ bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
   });
-  return last != report.passes.rend() && last->leaves_proof_open &&
-         report.findings.front().grade != analyse::Grade::proven;
+  return last != report.passes.rend() && last->leaves_proof_open && !report.findings.front().evidence.proves();
 }
 
 // Says why source lines are missing.
@@ -145,7 +145,7 @@ using Suggestion = std::optional<std::string>;
 
 Suggestion rerun_for_proof(const Prospects& known) {
   const diagnose::Finding& answer = known.answer;
-  const bool dumped = answer.grade == analyse::Grade::proven && answer.device && answer.device->of_first_run;
+  const bool dumped = answer.evidence.proves() && answer.device && answer.device->of_first_run;
   const bool may_prove = (known.first_rerun && !dumped) || (known.may_rerun && plain_rerun_may_prove(known.report));
   if (!may_prove || !analyse::is_asynchronous(answer.kind) || answer.code == 0) return std::nullopt;
   return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
@@ -165,7 +165,7 @@ Suggestion dump_of_next_run(const Prospects& known) {
 Suggestion rerun_for_earlier_work(const Prospects& known) {
   const diagnose::Finding& answer = known.answer;
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
-  const bool unclear = answer.grade == analyse::Grade::suspected && analyse::is_undocumented(answer.code);
+  const bool unclear = answer.evidence.is_guess() && analyse::is_undocumented(answer.code);
   if (!known.first_rerun || !refused || !unclear) return std::nullopt;
   return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites;
 }

@@ -57,7 +57,7 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   if (!by_waiting && has_dump && finding.device) by = "the GPU core dump of a rerun";
   if (by.empty()) return "";
   const std::string which = &finding == &after.findings.front() ? "" : place_of(finding) + " is ";
-  return fmt::format("confirmed by {}: {}{}", by, which, diagnose::word(finding.grade));
+  return fmt::format("confirmed by {}: {}{}", by, which, diagnose::word(finding.evidence.grade()));
 }
 
 // Returns a sentence such as "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]". Returns "" if no
@@ -82,7 +82,7 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
                                 : "";
   const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
   return fmt::format("{}: {}; the first answer{} remains  [{}]{}", runs, last.outcome, which,
-                     diagnose::word(finding.grade), later);
+                     diagnose::word(finding.evidence.grade()), later);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
   if (is_quiet() && gain.moved) return;  // the new report gives the line
   const char* how = gain.narrowed ? "narrows" : "corrects";
   say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
-                               diagnose::word(gain.after->grade))
+                               diagnose::word(gain.after->evidence.grade()))
                  : proof_text(after, *gain.after));
 }
 
@@ -134,8 +134,8 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
     say("a rerun without torch.compile did not fail");
   }
   // Reruns of a hang can only add a core dump. They prove nothing.
-  if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
-  say(answer.because.text_since(gain.before->because));
+  if (answer.evidence.proves() || answer.kind == analyse::Kind::hang) return;
+  say(answer.evidence.text_since(gain.before->evidence));
 }
 
 void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
@@ -176,7 +176,7 @@ void RerunText::print_races(const Diagnosis& after) {
     for (const std::string& line : race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
     if (text.empty()) text = finding.race->rerun;
     if (text.empty()) continue;
-    say(fmt::format("{}: {}  [{}]", place_of(finding), text, diagnose::word(finding.grade)));
+    say(fmt::format("{}: {}  [{}]", place_of(finding), text, diagnose::word(finding.evidence.grade())));
     ++told;
   }
   if (!any) {

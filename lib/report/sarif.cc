@@ -123,7 +123,8 @@ class Writer {
     const std::string blamed = blamed_text(finding, report_.working_directory);
     if (finding.reported_at && !blamed.empty()) locations.push_back(located(*finding.reported_at, "blamed: " + blamed));
     for (const diagnose::Related& each : finding.related) {
-      const std::string grade = each.grade ? fmt::format(" ({})", diagnose::word(*each.grade)) : "";
+      const std::string grade =
+          each.known_by ? fmt::format(" ({})", diagnose::word(analyse::grade(*each.known_by))) : "";
       locations.push_back(located(each.location, std::string(diagnose::word(each.role)) + grade));
     }
     for (std::size_t i = 1; i < finding.candidates.size(); ++i) {
@@ -180,21 +181,22 @@ class Writer {
       if (!sentence.empty()) text += fmt::format("\n{}: {}", label, base::printable(sentence));
     };
     add("Why", finding.cause ? finding.cause->text : finding.text);
-    add(fmt::format("Known ({})", diagnose::word(finding.grade)), finding.because.text());
+    add(fmt::format("Known ({})", diagnose::word(finding.evidence.grade())), finding.evidence.text());
     for (const std::string& step : finding.fix) add("Fix", step);
     return text;
   }
 
   Json result(const diagnose::Finding& finding) {
     const std::size_t index = rule(finding);
-    Json properties = {
-        {"kind", diagnose::word(finding.kind)}, {"grade", diagnose::word(finding.grade)}, {"pid", finding.pid}};
+    Json properties = {{"kind", diagnose::word(finding.kind)},
+                       {"grade", diagnose::word(finding.evidence.grade())},
+                       {"pid", finding.pid}};
     if (finding.rank) properties["rank"] = *finding.rank;
     if (finding.launch && !finding.launch->kernel.empty())
       properties["kernel"] = base::printable(finding.launch->kernel);
     Json json = {{"ruleId", rules_[index]["id"]},
                  {"ruleIndex", index},
-                 {"level", finding.grade == analyse::Grade::suspected ? "warning" : "error"},
+                 {"level", finding.evidence.is_guess() ? "warning" : "error"},
                  {"message", {{"text", sentences(finding)}}}};
     if (Json at = location(finding.location.nearest()); !at.empty()) json["locations"] = Json::array({std::move(at)});
     if (Json others = related(finding); !others.empty()) json["relatedLocations"] = std::move(others);

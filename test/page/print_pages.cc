@@ -78,7 +78,7 @@ std::string failure() {
   Diagnosis report = explained_report();
   Finding& finding = report.findings[0];
   finding.kind = analyse::Kind::out_of_memory;  // a page for this kind has every drawing
-  finding.grade = analyse::Grade::proven;
+  finding.evidence.add(analyse::Fact::ran_alone);
   finding.arguments[1].allocation->allocated = finding.arguments[1].allocation->freed;
   Access& access = finding.access.emplace();
   access.bytes = 4;
@@ -101,7 +101,7 @@ std::string failure() {
 std::string ranks() {
   Diagnosis report = refused_report();
   for (std::size_t i = 0; i < 3; ++i) report.findings[i].rank = static_cast<int>(i);
-  report.findings[2].grade = analyse::Grade::inferred;
+  report.findings[2].evidence.add(analyse::Fact::several_running);
   report.findings[2].code = 700;
   report.findings[2].title = "illegal memory access";
   return write_html(report, {}, {nullptr, "1.0.0"});

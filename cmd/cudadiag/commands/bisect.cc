@@ -116,7 +116,7 @@ std::string more_to_ask_for(const session::Session& session, diagnose::SessionSt
 
 std::string nothing_to_narrow(const session::Session& session, diagnose::SessionState& state, bool cross_check) {
   const analyse::Analysis& analysis = state.analysis();
-  const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
+  const bool proven = !analysis.failures.empty() && analysis.failures.front().evidence.proves();
   if (!proven) {
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
            "the tensors";
@@ -207,7 +207,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   if (!possible) return kOwnFailure;
   const std::vector<analyse::Failure>& failures = state.analysis().failures;
   const bool unproven = std::any_of(failures.begin(), failures.end(), [](const analyse::Failure& failure) {
-    return analyse::is_asynchronous(failure.kind) && failure.grade != analyse::Grade::proven;
+    return analyse::is_asynchronous(failure.kind) && !failure.evidence.proves();
   });
   return unproven ? kNotProven : 0;
 }

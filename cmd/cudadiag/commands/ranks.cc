@@ -142,7 +142,7 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
     const diagnose::Finding& finding = report.findings.front();
     text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n",
                         ranks.size() == 1 ? name_of(finding) : diagnose::names_of(ranks),
-                        report::headline(finding, report.working_directory), diagnose::word(finding.grade),
+                        report::headline(finding, report.working_directory), diagnose::word(finding.evidence.grade()),
                         diagnose::shell_word(groups[i].first->folder.string()));
   }
   return text + (groups.size() > kNamed + 1 ? fmt::format("also: {} more\n", groups.size() - kNamed - 1) : "");
@@ -203,7 +203,7 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   if (is_quiet && !sentence.empty()) return fmt::format("cudadiag: {}\n", base::printable(sentence));
   if (is_quiet) {
     return fmt::format("cudadiag: {}: {} [{}]\n", name_of(finding), report::headline(finding, report.working_directory),
-                       diagnose::word(finding.grade));
+                       diagnose::word(finding.evidence.grade()));
   }
   const std::size_t count = job.all().size();
   std::string text = answer + fmt::format("cudadiag: first failure in {} session{}: {}\n", count, count == 1 ? "" : "s",

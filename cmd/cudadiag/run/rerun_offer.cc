@@ -72,7 +72,7 @@ class Offer {
   // time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
-      return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
+      return analyse::is_asynchronous(failure.kind) && failure.evidence.proves();
     });
     if (!proven || text.has_printed_proof()) return;
     if (const std::string line = text.proof(report_.report()); !line.empty()) say(line);
@@ -98,9 +98,8 @@ class Offer {
 
   const char* purpose() const {
     if (!report_.findings()) return "to see which operations race";
-    const bool proven = std::ranges::all_of(report_.report().findings, [](const diagnose::Finding& finding) {
-      return finding.grade == analyse::Grade::proven;
-    });
+    const bool proven = std::ranges::all_of(report_.report().findings,
+                                            [](const diagnose::Finding& finding) { return finding.evidence.proves(); });
     return proven ? "to find out more" : "to prove this";
   }
 

@@ -43,7 +43,7 @@ std::uint64_t key_of(const analyse::Failure& failure) {
   if (line == 0) return 0;
   const std::uint64_t code = failure.reported == nullptr ? 0 : failure.reported->code;
   return wire::mix_all(line, static_cast<std::uint64_t>(failure.kind), code,
-                       static_cast<std::uint64_t>(failure.grade)) |
+                       static_cast<std::uint64_t>(failure.evidence.grade())) |
          1;
 }
 
@@ -53,7 +53,7 @@ std::optional<FirstFailure> first_failure(OpenSession& open) {
   const analyse::Failure& failure = failures.front();
   const bool hangs = failure.kind == analyse::Kind::hang;
   return FirstFailure{analyse::order_of(failure),
-                      failure.grade,
+                      failure.evidence.grade(),
                       key_of(failure),
                       failure.process->rank,
                       failure.process->pid,

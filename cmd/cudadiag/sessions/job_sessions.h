@@ -29,7 +29,7 @@ struct OpenSession {
 // The first failure of a session. Failures with the same key are reported together.
 struct FirstFailure {
   analyse::FailureOrder order;
-  analyse::Grade grade = analyse::Grade::suspected;
+  analyse::Grade grade{};
   std::uint64_t key = 0;  // if 0, the failure is reported alone
   std::optional<int> rank;
   std::uint32_t pid = 0;

@@ -61,7 +61,7 @@ SessionSummary summary_of(const diagnose::Finding& finding) {
   summary.file = place.file;
   summary.line = place.line;
   summary.function = place.function;
-  summary.grade = diagnose::word(finding.grade);
+  summary.grade = diagnose::word(finding.evidence.grade());
   if (finding.launch) summary.kernel = finding.launch->kernel;
   return summary;
 }

@@ -211,33 +211,32 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
       std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because.add(
+    failure.evidence.add(
         fmt::format("node {} of its graph had started but did not finish: all nodes before it had finished",
                     nodes.able.front() + 1));
   } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.because.add("only one node of that graph can raise this error");
+    failure.evidence.add("only one node of that graph can raise this error");
   } else if (nodes.groups.size() == 1) {
     failure.kind = Kind::graph_node;
-    failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add(fmt::format("all {} nodes of that graph come from one line", nodes.able.size()));
+    failure.evidence.add(Fact::weaker, fmt::format("all {} nodes of that graph come from one line", nodes.able.size()));
   } else if (checking == 1) {
     failure.kind = Kind::graph_node;
-    failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add("the likeliest node of that graph is the one whose kernel checks the program's data");
+    failure.evidence.add(Fact::weaker,
+                         "the likeliest node of that graph is the one whose kernel checks the program's data");
   } else if (nodes.watched) {
-    failure.because.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
+    failure.evidence.add(fmt::format("{} nodes of its graph may have been running", nodes.able.size()));
   } else {
-    failure.because.add(fmt::format("it is unknown which of that graph's {} nodes failed", nodes.able.size()));
+    failure.evidence.add(fmt::format("it is unknown which of that graph's {} nodes failed", nodes.able.size()));
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
-    failure.because.add(
+    failure.evidence.add(
         "the parameters of some nodes have changed since the capture, but the report shows the kernels that were "
         "captured");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
-    failure.grade = std::max(failure.grade, Grade::inferred);
-    failure.because.add("calls changed the parameters of some nodes, and not all of these calls were recorded");
+    failure.evidence.add(Fact::weaker,
+                         "calls changed the parameters of some nodes, and not all of these calls were recorded");
   }
 }
 

@@ -96,11 +96,11 @@ void blame(Failure& failure, const StalePointer& stale) {
   const bool one = have_one_launch(failure);
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;
-  if (!seen && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
   failure.kind = Kind::graph_stale_pointer;
   put_first(std::move(node), failure.candidates, one);
   failure.stale = &stale;
-  failure.because.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
+  failure.evidence.add(seen ? Fact::context : Fact::weaker,
+                       sentence(record, stale, launch, *freed_before(record, stale, launch)));
 }
 
 // The recorder notes a stale pointer only at the first launch after the memory was freed. If a later launch failed,
@@ -120,7 +120,8 @@ void blame_earlier_pointer(Failure& failure) {
     if (first->stream != launch.stream) return blame(failure, stale);
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node_index != stale.node + 1;
     if (other) continue;
-    failure.because.add(sentence(record, stale, launch, *freed) + "; an earlier launch with the same pointer finished");
+    failure.evidence.add(sentence(record, stale, launch, *freed) +
+                         "; an earlier launch with the same pointer finished");
     return;
   }
 }
@@ -142,8 +143,8 @@ std::optional<Failure> stale_replay(const session::Process& process) {
     failure.process = &process;
     failure.candidates = {candidate_of(record, *launch, stale)};
     failure.stale = &stale;
-    failure.because = sentence(record, stale, *launch, *freed);
-    failure.because.add("no call has failed, and it is unknown whether the node uses that memory");
+    failure.evidence = {Fact::rule, sentence(record, stale, *launch, *freed)};
+    failure.evidence.add("no call has failed, and it is unknown whether the node uses that memory");
     return failure;
   }
   return std::nullopt;

@@ -129,8 +129,8 @@ std::optional<Failure> hang_of(const session::Process& process, const std::vecto
   }
   const UnfinishedStream& first = first_to_stand(streams);
   const bool one = operations == 1 && missing == 0 && first.proven();
-  failure.grade = one ? Grade::bracketed : Grade::inferred;
-  failure.because = one ? because_one(first) : because_several(operations, streams, missing);
+  failure.evidence = one ? Evidence(Fact::one_running, because_one(first))
+                         : Evidence(Fact::several_running, because_several(operations, streams, missing));
   return failure;
 }
 
@@ -163,7 +163,7 @@ std::optional<Failure> hang_until_end(const session::Process& process) {
   const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);
   if (youngest > record.clock_last || seconds < kLongForACollective) return std::nullopt;
   failure->hang->seconds = seconds;
-  failure->because.add(fmt::format("its process ended {:.0f} s after the operation was issued", seconds));
+  failure->evidence.add(fmt::format("its process ended {:.0f} s after the operation was issued", seconds));
   return failure;
 }
 

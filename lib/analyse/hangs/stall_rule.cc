@@ -251,7 +251,7 @@ session::Stall StallRule::found(const session::Process& process, const Graph& gr
   Failure failure = *hang_of(process, streams, waiting, now - heads_[first.index].since);
   const Operation& operation = *failure.candidates.front().operation;
   const auto longest = longest_.find(operation.site);
-  failure.because.add(
+  failure.evidence.add(
       operation.site_ordinal == 1 ? "it is the first call on its line"
       : longest == longest_.end()
           ? fmt::format("cudadiag saw no earlier call on its line take {:.1f} s", limit_ / far_longer_)

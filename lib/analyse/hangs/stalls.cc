@@ -50,9 +50,9 @@ session::Stall stall_of(const Failure& hang) {
   stall.pid = hang.process->pid;
   stall.started = hang.process->record.start_realtime;
   stall.seconds = hang.hang->seconds;
-  stall.certain = hang.grade == Grade::bracketed;
+  stall.certain = hang.evidence.names_one();
   for (const Candidate& candidate : hang.candidates) stall.operations.push_back(*copy_of(candidate.operation));
-  stall.because = hang.because.clauses();
+  stall.because = hang.evidence.clauses();
   if (hang.hang->wait) {
     stall.recorded = copy_of(hang.hang->wait->recorded);
     stall.write = copy_of(hang.hang->wait->write);
@@ -74,8 +74,8 @@ std::optional<Failure> hang_again(const session::Process& process, const session
   Failure failure;
   failure.kind = Kind::hang;
   failure.process = &process;
-  failure.grade = stall.certain && stall.operations.size() == 1 ? Grade::bracketed : Grade::inferred;
-  for (const std::string& clause : stall.because) failure.because.add(clause);
+  failure.evidence.add(stall.certain && stall.operations.size() == 1 ? Fact::one_running : Fact::several_running);
+  for (const std::string& clause : stall.because) failure.evidence.add(clause);
   const IssueOrder order(record);
   for (const session::Operation& operation : stall.operations) {
     failure.candidates.push_back({&operation, "it may be the unfinished operation", order.ordinal(operation)});

@@ -66,28 +66,31 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
   // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
-  if (again.candidates.empty() || again.grade == Grade::suspected) return false;
+  if (again.candidates.empty() || again.evidence.is_guess()) return false;
   // Accepts an unproven failure only if the rerun waited for its operation. The rerun may have read values there that
   // explain the failure.
-  if (again.grade == Grade::inferred && again.unproven.empty()) return false;
+  if (!again.evidence.names_one() && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
-  if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
+  if (!again.evidence.proves() && again.evidence.names_one() && failure.evidence.names_one()) return true;
   const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
   const std::size_t candidates = failure.candidates.size() + failure.unlisted;
   const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
-  if (again.grade == Grade::proven) {
+  if (again.evidence.proves()) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
-    failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error);
-    if (other_way) failure.because.add("in the rerun, libraries reached the operation by a different path");
+    failure.evidence = {Fact::ran_alone,
+                        fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error)};
+    if (other_way) failure.evidence.add("in the rerun, libraries reached the operation by a different path");
   } else if (!again.unproven.empty()) {
-    failure.because = fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}", those,
-                                  again.unproven);
+    failure.evidence = {Fact::ran_alone,
+                        fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}",
+                                    those, again.unproven)};
+    failure.evidence.add(Fact::may_be_another);
   } else {
-    failure.because = fmt::format("{}in a rerun, only this operation could have been running", those);
+    failure.evidence = {Fact::one_running,
+                        fmt::format("{}in a rerun, only this operation could have been running", those)};
   }
-  failure.grade = again.grade;
   failure.call_not_known = !very_call;
   failure.candidates = std::move(kept);
   failure.again = again.candidates.front().operation;
@@ -97,9 +100,9 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
 
 void doubt(Failure& failure, const Failure& again) {
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
-  if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
-  failure.grade = Grade::inferred;
-  failure.because.add("but when a rerun failed, this operation could not have been running");
+  const bool one_left = failure.evidence.names_one() && !failure.evidence.proves();
+  if (!one_left || !all_known || shares_code(failure, again)) return;
+  failure.evidence.add(Fact::contradicted, "but when a rerun failed, this operation could not have been running");
 }
 
 }  // namespace cudadiag::analyse

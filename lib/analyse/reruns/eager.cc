@@ -109,7 +109,7 @@ bool shows_line_of(const Failure& failure, const Failure& eager, const session::
   const auto frames = python_frames(eager);
   const auto failed_work = [](const Failure& each) { return is_asynchronous(each.kind) && each.code != 0; };
   if (function == nullptr || frames.empty() || !failed_work(failure) || !failed_work(eager)) return false;
-  if (eager.grade == Grade::suspected || eager.process->rank != failure.process->rank) return false;
+  if (eager.evidence.is_guess() || eager.process->rank != failure.process->rank) return false;
   const auto& rewritten = eager_session.manifest.passes.front().rewritten;
   const bool same_text = std::none_of(frames.begin(), frames.end(), [&](const Code* code) {
     return std::find(rewritten.begin(), rewritten.end(), code->file) != rewritten.end();

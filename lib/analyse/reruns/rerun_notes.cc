@@ -47,8 +47,8 @@ void say_not_reached(const std::vector<Rerun>& reruns, Failure& failure) {
     if (ended == nullptr || (ended->disturbed && !rerun.disturbed)) ended = &rerun;
   }
   if (ended == nullptr) return;
-  failure.because.add(fmt::format("a rerun{} ended {} before it reached this call",
-                                  ended->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*ended)));
+  failure.evidence.add(fmt::format("a rerun{} ended {} before it reached this call",
+                                   ended->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*ended)));
 }
 
 // Returns what it means that no rerun failed, although `passed` of them reached the call. `mps`: the fault may have been
@@ -130,9 +130,9 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
   if (passed == 0 && again == 0) {
     say_not_reached(reruns, failure);
   } else if (passed > 0 && again > 0) {
-    failure.because.add(fmt::format("it failed in {} of {} runs", again + 1, judged(reruns) + 1));
+    failure.evidence.add(fmt::format("it failed in {} of {} runs", again + 1, judged(reruns) + 1));
   } else if (passed > 0) {
-    failure.because.add(meaning_of(reruns, passed, vanished, under_mps(failure.process->record)));
+    failure.evidence.add(meaning_of(reruns, passed, vanished, under_mps(failure.process->record)));
   }
 }
 

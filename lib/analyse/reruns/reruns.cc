@@ -27,7 +27,7 @@ std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   }
   const auto rank = [](const Failure& failure) {
     const auto& record = failure.process->record;
-    return std::tuple(failure.grade != Grade::proven, record.unix_seconds(record.frozen_ticks));
+    return std::tuple(!failure.evidence.proves(), record.unix_seconds(record.frozen_ticks));
   };
   std::stable_sort(failures.begin(), failures.end(),
                    [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
@@ -149,7 +149,7 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
     if (!is_asynchronous(failures[i].kind)) continue;
     for (std::size_t j = 0; j < again.size(); ++j) {
       if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j], pass)) continue;
-      if (known == nullptr || again[j].grade < known->grade) known = &again[j];
+      if (known == nullptr || again[j].evidence.grade() < known->evidence.grade()) known = &again[j];
       break;
     }
   }
@@ -216,7 +216,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   }
   rerun.failure = again.front();
   const bool known = confirm_all(pass, first, failures, processes, again, *rerun.failure);
-  const bool proven = rerun.failure->grade == Grade::proven;
+  const bool proven = rerun.failure->evidence.proves();
   if (!known && !proven && !rerun.gave_up) {
     for (Failure& failure : failures) {
       if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure);
@@ -245,12 +245,12 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
       std::any_of(as_first_run.begin(), as_first_run.end(), [](const Failure& failure) { return failure.damaged; });
   const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                      [&](const Failure& failure) { return shares_code(failure, other); });
-  other.because.prepend(rerun.other_text ? "in a rerun of an edited source, " : "in a rerun, ");
+  other.evidence.prepend(rerun.other_text ? "in a rerun of an edited source, " : "in a rerun, ");
   if (!rerun.other_text) {
-    other.because.add(suspected                   ? "the first run suspected it too"
-                      : session.processes.empty() ? "the first run's recording is lost"
-                      : unread                    ? "the first run's record of it is damaged"
-                                                  : "the first run did not suspect it");
+    other.evidence.add(suspected                   ? "the first run suspected it too"
+                       : session.processes.empty() ? "the first run's recording is lost"
+                       : unread                    ? "the first run's record of it is damaged"
+                                                   : "the first run did not suspect it");
   }
   failures.push_back(std::move(other));
 }
@@ -260,7 +260,7 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
 bool failed_alone(const Failure& failure) {
   const session::Operation* operation = failure.again;
   if (operation == nullptr && failure.candidates.size() == 1) operation = failure.candidates.front().operation;
-  return failure.grade == Grade::proven && operation != nullptr && operation->kind != wire::operation::Kind::graph &&
+  return failure.evidence.proves() && operation != nullptr && operation->kind != wire::operation::Kind::graph &&
          (operation->flags & wire::operation::kAlone) != 0;
 }
 

@@ -116,7 +116,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     found.very_call = very_calls.size() == 1 && counts <= 1;
     found.candidates = std::move(very_calls);
   }
-  if (!found.candidates.empty() || again.grade != Grade::proven) return found;
+  if (!found.candidates.empty() || !again.evidence.proves()) return found;
   SameLines lines(failure, again);
   std::copy_if(failure.candidates.begin(), failure.candidates.end(), std::back_inserter(found.candidates),
                [&](const Candidate& candidate) { return lines.are(candidate, again.candidates.front()); });

@@ -25,7 +25,7 @@ struct OriginStep {
 struct Origin {
   std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
   std::vector<std::int64_t> index;  // index of the bad element in the argument
-  analyse::Grade grade = analyse::Grade::inferred;  // proven if the rerun saw the value appear or enter the program
+  analyse::Fact known_by = analyse::Fact::matched;  // measured if the rerun saw the value appear or enter the program
 };
 
 }  // namespace cudadiag::diagnose

@@ -106,14 +106,14 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   const std::string& file = finding.location.file;
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
-    finding.because.add(
+    finding.evidence.add(
         fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
     // Drops the text even if the file seems unchanged, because an editor may have kept the modification time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
-    finding.because.prepend(fmt::format("{} was edited before the rerun, so the rerun says nothing about this answer; ",
-                                        name_of(failure.rewritten)));
+    finding.evidence.prepend(fmt::format(
+        "{} was edited before the rerun, so the rerun says nothing about this answer; ", name_of(failure.rewritten)));
   }
 }
 

@@ -286,7 +286,7 @@ void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Fail
     };
     if (function == nullptr || has(Role::eager)) continue;
     if (auto line = line_inside(finding, *function)) {
-      finding.related.push_back({Role::source, std::move(*line), analyse::Grade::inferred});
+      finding.related.push_back({Role::source, std::move(*line), analyse::Fact::matched});
     }
   }
 }

@@ -60,7 +60,7 @@ class TimelineBuilder {
   // Returns whether we know which operation failed, and not only its line.
   bool single() const {
     return failure_.candidates.size() == 1 && failure_.unlisted == 0 && !failure_.call_not_known &&
-           (failure_.grade == analyse::Grade::proven || failure_.grade == analyse::Grade::bracketed);
+           failure_.evidence.names_one();
   }
 
   Progress progress(const StreamHistory& history, const Operation& operation) const {

@@ -87,12 +87,12 @@ class HostWriteBuilder {
     finding_.fix.push_back("record an event after the copy, and wait for it before filling this memory again: " +
                            calls);
     finding_.fix.push_back("or fill a different buffer in the meantime");
-    finding_.grade = from_.second.exact ? analyse::Grade::proven : analyse::Grade::inferred;
-    finding_.because =
-        from_.second.exact
-            ? "the bytes changed while cudadiag delayed the copy, after all work ordered before the copy had finished"
-            : "the bytes changed after the copy was issued and before it began, and cudadiag recorded no operation "
-              "that wrote them";
+    const bool exact = from_.second.exact;
+    finding_.evidence = {
+        exact ? analyse::Fact::measured : analyse::Fact::matched,
+        exact ? "the bytes changed while cudadiag delayed the copy, after all work ordered before the copy had finished"
+              : "the bytes changed after the copy was issued and before it began, and cudadiag recorded no operation "
+                "that wrote them"};
   }
 
   const session::Race& from_;

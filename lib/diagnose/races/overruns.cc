@@ -80,8 +80,8 @@ class OverrunBuilder {
                     past_end() ? "past the end" : "before the beginning", from_.address, end(), thousands(from_.bytes));
     if (from_.times > 1) finding_.text += fmt::format("; {} launches do this", thousands(from_.times));
     finding_.fix.push_back("compare the size passed to the kernel with the size of the allocation");
-    finding_.grade = analyse::Grade::suspected;
-    finding_.because = "these bytes follow from the kernel's code, grid and parameters; no error was reported";
+    finding_.evidence = {analyse::Fact::rule,
+                         "these bytes follow from the kernel's code, grid and parameters; no error was reported"};
   }
 
   const session::Overrun& from_;

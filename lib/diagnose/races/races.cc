@@ -212,7 +212,7 @@ class RaceBuilder {
           "; something that the driver does not report (a word in memory, another process, "
           "a host function) may order them";
     fixes(first, second, a, b);
-    evidence(first, second);
+    weigh(first, second);
   }
 
   std::uint64_t meeting_point() const { return std::max(from_.first.begin, from_.second.begin); }
@@ -260,30 +260,31 @@ class RaceBuilder {
                                            : "nothing orders them, but it is unknown whether either of them writes";
   }
 
-  void evidence(const ResolvedAccess& first, const ResolvedAccess& second) {
-    using analyse::Grade;
-    analyse::Reasons& because = finding_.because;
+  void weigh(const ResolvedAccess& first, const ResolvedAccess& second) {
+    using analyse::Fact;
+    analyse::Evidence& evidence = finding_.evidence;
     const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
     if (from_.possible) {
-      finding_.grade = Grade::suspected;
-      because = doubt(first, second);
+      evidence = {Fact::rule, doubt(first, second)};
     } else if (first.exact && second.exact) {
-      finding_.grade = Grade::proven;
-      because = by_tensors ? "no stream, event or host wait orders the two, either in this run or in a rerun, and the "
-                             "operators use every element of their tensors"
-                           : "no stream, event or host wait orders the two, and their byte ranges overlap";
+      evidence = {Fact::measured,
+                  by_tensors
+                      ? "no stream, event or host wait orders the two, either in this run or in a rerun, and the "
+                        "operators use every element of their tensors"
+                      : "no stream, event or host wait orders the two, and their byte ranges overlap"};
     } else {
-      finding_.grade = Grade::inferred;
-      because = first.somewhere || second.somewhere
-                    ? "no stream, event or host wait orders the two; a kernel uses an unknown part of a texture or "
-                      "surface, and the other operation uses all of it"
-                    : "no stream, event or host wait orders the two; the address that a kernel uses is known, but not "
-                      "how many bytes it accesses there";
+      evidence = {
+          Fact::matched,
+          first.somewhere || second.somewhere
+              ? "no stream, event or host wait orders the two; a kernel uses an unknown part of a texture or "
+                "surface, and the other operation uses all of it"
+              : "no stream, event or host wait orders the two; the address that a kernel uses is known, but not "
+                "how many bytes it accesses there"};
     }
     if (first.judged_by_schema || second.judged_by_schema) {
-      because.add("the operator's schema, not the kernel's code, shows whether the kernel writes");
+      evidence.add("the operator's schema, not the kernel's code, shows whether the kernel writes");
     }
-    if (!judged_.rerun.empty()) because.add(judged_.rerun);
+    if (!judged_.rerun.empty()) evidence.add(judged_.rerun);
   }
 
   const Judged& judged_;

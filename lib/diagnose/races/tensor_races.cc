@@ -80,10 +80,9 @@ void describe(Finding& finding, const DeliveredRace& from) {
   finding.fix.push_back(second.on_host ? "before this line, wait for " + a + ": stream.synchronize(), or an event"
                                        : "before this line, make " + b + " wait for " + a +
                                              ": stream.wait_stream(other), or an event");
-  finding.grade = analyse::Grade::inferred;
-  finding.because =
-      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag does not see waits by "
-      "other libraries";
+  finding.evidence = {analyse::Fact::matched,
+                      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag does not "
+                      "see waits by other libraries"};
 }
 
 Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {

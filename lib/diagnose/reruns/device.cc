@@ -326,7 +326,7 @@ class Matching {
   // printed nothing.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
-    if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
+    if (pass == nullptr || !failure.evidence.proves()) return nullptr;
     const auto found = std::find_if(testimony_.printed.begin(), testimony_.printed.end(),
                                     [&](const symbolize::Printed& each) { return each.pass == pass->folder; });
     return found == testimony_.printed.end() ? nullptr : &found->assertions;

@@ -99,18 +99,18 @@ class Weighing {
     if (named == 0) return;
     failure.stale = nullptr;
     failure.kind = analyse::Kind::async_error;
-    failure.because.add(fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception));
+    std::string clause = fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception);
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
-      failure.because.append("this line, and no other line launches that kernel");
+      clause += "this line, and no other line launches that kernel";
+      failure.evidence.add(analyse::Fact::raised, std::move(clause));
       // In the first run, a launch with a different grid may have failed instead.
       failure.call_not_known =
           failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
             return is_of_its_code(exception_, record, other);
           });
       failure.candidates.erase(others, failure.candidates.end());
-      failure.grade = analyse::Grade::proven;
     } else {
-      failure.because.append(named == 1 ? "the candidate listed first" : "the candidates listed first");
+      failure.evidence.add(clause + (named == 1 ? "the candidate listed first" : "the candidates listed first"));
     }
   }
 
@@ -118,7 +118,8 @@ class Weighing {
   // Returns whether more evidence can change the answer. If the answer is a graph node, it can change only if the node
   // was inferred from its stale pointer and another operation may have failed.
   static bool is_open(const Failure& failure) {
-    if (failure.grade != analyse::Grade::inferred || failure.again != nullptr || failure.candidates.size() < 2) {
+    if (failure.evidence.names_one() || failure.evidence.is_guess() || failure.again != nullptr ||
+        failure.candidates.size() < 2) {
       return false;
     }
     if (failure.stale != nullptr) return !are_of_one_operation(failure);
@@ -186,11 +187,11 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   const auto named = others - candidates.begin();
   if (named == 0) return false;
   if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.because.add(fmt::format("a node of the line listed first may run the kernel shown in the {}", dump));
+    failure.evidence.add(fmt::format("a node of the line listed first may run the kernel shown in the {}", dump));
     return false;
   }
   if (named > 1) {
-    failure.because.add(fmt::format("{} lines created nodes that run the kernel shown in the {}", named, dump));
+    failure.evidence.add(fmt::format("{} lines created nodes that run the kernel shown in the {}", named, dump));
     return false;
   }
   const bool several = candidates.front().nodes > 1;
@@ -198,8 +199,8 @@ bool name_node(Failure& failure, const DeviceFailure& exception, std::string_vie
   failure.kind = analyse::Kind::graph_node;
   // Another node's kernel failed, so the stale pointer is not the cause.
   if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
-  failure.because.add(fmt::format("only the node{} of this line {} the kernel shown in the {}", several ? "s" : "",
-                                  several ? "run" : "runs", dump));
+  failure.evidence.add(fmt::format("only the node{} of this line {} the kernel shown in the {}", several ? "s" : "",
+                                   several ? "run" : "runs", dump));
   return true;
 }
 
@@ -242,11 +243,10 @@ void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
   candidates.erase(candidates.begin() + 1, candidates.end());
-  failure.grade = std::max(failure.grade, analyse::Grade::bracketed);
   analyse::name_graph_nodes(failure);
-  failure.because = fmt::format(
-      "the GPU core dump of this run shows {} in a kernel that only this graph could have run", exception.exception);
-  if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
+  failure.evidence.retell(fmt::format(
+      "the GPU core dump of this run shows {} in a kernel that only this graph could have run", exception.exception));
+  if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
 }
 
 // Keeps the candidates that may have run the kernel in the first run's own dump.
@@ -254,7 +254,7 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   failure.code = exception.assertion ? wire::cuda::kAssert : own_error(exception).value_or(wire::cuda::kLaunchFailure);
   if (exception.mangled.empty() || exception.from_kernel || failure.candidates.empty()) return;
   if (are_nodes_of_one_launch(failure)) {
-    if (name_node(failure, exception, "GPU core dump of this run")) failure.grade = analyse::Grade::proven;
+    if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
     return;
   }
   analyse::forget_stale_pointer(failure);
@@ -266,11 +266,11 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   const auto named = others - candidates.begin();
   if (named == 0) {
     if (!launch_known_kernels(failure)) return;
-    failure.grade = std::max(failure.grade, analyse::Grade::inferred);
-    failure.because = fmt::format(
-        "the GPU core dump of this run shows {} in a kernel that none of the operations known "
-        "to have been running launches",
-        exception.exception);
+    failure.evidence.add(analyse::Fact::contradicted);
+    failure.evidence.retell(
+        fmt::format("the GPU core dump of this run shows {} in a kernel that none of the operations known to have been "
+                    "running launches",
+                    exception.exception));
     return;
   }
   const analyse::Candidate& first = candidates.front();
@@ -282,16 +282,16 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   const bool all_known = failure.unlisted == 0 && !failure.records_lost;
   candidates.erase(others, candidates.end());
   if (one_line && one_graph && all_known) return prove_in_graph(failure, exception);
-  failure.because = fmt::format(
-      "the GPU core dump of this run shows {} in a kernel with this name and these dimensions", exception.exception);
+  failure.evidence.retell(fmt::format(
+      "the GPU core dump of this run shows {} in a kernel with this name and these dimensions", exception.exception));
   const bool only_kernels = std::none_of(candidates.begin(), candidates.end(), is_of_graph);
   if (one_line && only_kernels && all_known) {
-    failure.grade = analyse::Grade::proven;
-    failure.because.add(named == 1 ? "no other such launch could have been running"
-                                   : fmt::format("it is unknown which of {} launches on this line failed", named));
+    failure.evidence.add(analyse::Fact::raised,
+                         named == 1 ? "no other such launch could have been running"
+                                    : fmt::format("it is unknown which of {} launches on this line failed", named));
     failure.call_not_known = named > 1;
   } else {
-    failure.because.add(fmt::format("{} such launches could have been running", named));
+    failure.evidence.add(fmt::format("{} such launches could have been running", named));
   }
 }
 
@@ -315,7 +315,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
       if (failure.dumped) {
         prove_by_own_dump(failure, own->second);
       } else if (has_own_dump(failure)) {
-        failure.because.add("the error's code is unknown, because the GPU core dump of this run was not read");
+        failure.evidence.add("the error's code is unknown, because the GPU core dump of this run was not read");
       }
     }
     return;
@@ -327,7 +327,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
     if (open && fits(*testimony.failure, failure.code)) name_node(failure, *testimony.failure, "core dump of a rerun");
   }
   const auto is_proven = [](const Failure& failure) {
-    return is_error_of_the_gpu(failure) && failure.grade == analyse::Grade::proven;
+    return is_error_of_the_gpu(failure) && failure.evidence.proves();
   };
   if (std::any_of(failures.begin(), failures.end(), is_proven)) return;
   const bool alone = std::count_if(failures.begin(), failures.end(), is_error_of_the_gpu) == 1;

@@ -47,9 +47,9 @@ void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<co
     const Finding* told = finding_for(*failures[i], *eager.diagnosis, *eager.analysis, *eager.session);
     if (told == nullptr) continue;
     Finding& finding = report.findings[i];
-    finding.related.push_back({Role::eager, told->location, analyse::Grade::inferred});
+    finding.related.push_back({Role::eager, told->location, analyse::Fact::matched});
     if (told->code != finding.code) {
-      finding.because.add(fmt::format("without torch.compile, the error is {} ({})", told->title, told->code));
+      finding.evidence.add(fmt::format("without torch.compile, the error is {} ({})", told->title, told->code));
     }
     explain(finding, *told);
     if (!finding.cause) {

@@ -39,7 +39,7 @@ const Finding* counterpart(const Diagnosis& before, const Finding& finding) {
 }
 
 bool is_proof(const Finding& before, const Finding& after) {
-  return after.grade == analyse::Grade::proven && before.grade != analyse::Grade::proven;
+  return after.evidence.proves() && !before.evidence.proves();
 }
 
 void choose_finding(Gain& gain, const Diagnosis& before, const Diagnosis& after) {
@@ -74,11 +74,11 @@ auto wrong_pointers(const Finding& finding) {
 }
 
 bool says_more(const Finding& was, const Finding& is) {
-  return was.grade != is.grade || cause_of(was) != cause_of(is) || was.device.has_value() != is.device.has_value() ||
-         was.memory.has_value() != is.memory.has_value() || was.origin.has_value() != is.origin.has_value() ||
-         was.witnesses != is.witnesses || was.thread_start.has_value() != is.thread_start.has_value() ||
-         has_eager_line(was) != has_eager_line(is) || was.saved_launch.has_value() != is.saved_launch.has_value() ||
-         wrong_pointers(was) != wrong_pointers(is);
+  return was.evidence.grade() != is.evidence.grade() || cause_of(was) != cause_of(is) ||
+         was.device.has_value() != is.device.has_value() || was.memory.has_value() != is.memory.has_value() ||
+         was.origin.has_value() != is.origin.has_value() || was.witnesses != is.witnesses ||
+         was.thread_start.has_value() != is.thread_start.has_value() || has_eager_line(was) != has_eager_line(is) ||
+         was.saved_launch.has_value() != is.saved_launch.has_value() || wrong_pointers(was) != wrong_pointers(is);
 }
 
 // Counts the out-of-memory findings for which a rerun queried PyTorch's allocator.

@@ -105,7 +105,7 @@ class NonFiniteBuilder {
     for (const session::DeliveredValue& argument : delivery_.values)
       finding_.arguments.push_back(argument_of(argument));
     explain();
-    grade();
+    weigh();
     return std::move(finding_);
   }
 
@@ -129,8 +129,8 @@ class NonFiniteBuilder {
       finding_.backward =
           Backward{value_.node, "cudadiag did not keep the stack of the call that created this node", false};
       if (forward.line > 0) {
-        const auto grade = value_.forward_certain ? analyse::Grade::proven : analyse::Grade::inferred;
-        finding_.related.push_back({diagnose::Role::forward, forward, grade});
+        const auto known_by = value_.forward_certain ? analyse::Fact::noted : analyse::Fact::matched;
+        finding_.related.push_back({diagnose::Role::forward, forward, known_by});
         finding_.backward->leads = !own_code;
       }
       if (backward.line > 0) finding_.related.push_back({diagnose::Role::backward, backward});
@@ -181,21 +181,27 @@ class NonFiniteBuilder {
     if (std::string step = remedy(delivery_.op, value_); !step.empty()) finding_.fix.push_back(std::move(step));
   }
 
-  void grade() {
-    const bool certain = value_.role == ValueRole::made || value_.role == ValueRole::passed;
+  void weigh() {
+    using analyse::Fact;
+    analyse::Evidence& evidence = finding_.evidence;
+    if (value_.role == ValueRole::passed) {
+      evidence = {Fact::measured, "the number passed to this operator is NaN"};
+    } else if (value_.role == ValueRole::made) {
+      evidence = {Fact::measured,
+                  "the result of each operator was checked, and no input of this operator contained NaN"};
+    } else {
+      evidence = {Fact::matched, "no checked operator produced this NaN; it is the first NaN that was read"};
+    }
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
-    finding_.grade = certain && line_certain ? analyse::Grade::proven : analyse::Grade::inferred;
-    if (is_weak(value_)) finding_.grade = analyse::Grade::suspected;
-    finding_.because = certain ? "the result of each operator was checked, and no input of this operator contained NaN"
-                               : "no checked operator produced this NaN; it is the first NaN that was read";
-    if (value_.role == ValueRole::passed) finding_.because = "the number passed to this operator is NaN";
-    finding_.because.add(use_text(value_.use));
+    if (!line_certain) evidence.add(Fact::weaker);
+    evidence.add(use_text(value_.use));
     for (const Related& related : finding_.related) {
       if (related.role == diagnose::Role::used)
-        finding_.because.append(" at " + place(related.location, session_.manifest.working_directory));
+        finding_.evidence.append(" at " + place(related.location, session_.manifest.working_directory));
     }
-    if (value_.step > 0) finding_.because.append(fmt::format(", in step {}", thousands(value_.step)));
-    if (is_weak(value_)) finding_.because.add("cudadiag cannot tell whether the program handles this NaN");
+    if (value_.step > 0) finding_.evidence.append(fmt::format(", in step {}", thousands(value_.step)));
+    if (is_weak(value_))
+      finding_.evidence.add(analyse::Fact::may_be_handled, "cudadiag cannot tell whether the program handles this NaN");
   }
 
   const session::Session& session_;

@@ -80,7 +80,7 @@ void add_origins(Diagnosis& report, const session::Session& session, const symbo
       if (steps.empty()) continue;
       const bool is_seen = traced->origin->certain && is_value_of(finding, traced->origin->value);
       finding.origin =
-          Origin{std::move(steps), traced->origin->index, is_seen ? analyse::Grade::proven : analyse::Grade::inferred};
+          Origin{std::move(steps), traced->origin->index, is_seen ? analyse::Fact::measured : analyse::Fact::matched};
     }
   }
 }

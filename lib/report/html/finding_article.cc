@@ -58,9 +58,9 @@ class FindingArticle {
   }
 
   std::string badges() const {
-    const std::string grade = markup_.text(diagnose::word(finding_.grade));
+    const std::string grade = markup_.text(diagnose::word(finding_.evidence.grade()));
     std::string html = fmt::format("<span class=\"badge {0}\" title=\"{1}\">{0}</span>", grade,
-                                   markup_.text(diagnose::meaning(finding_.grade)));
+                                   markup_.text(diagnose::meaning(finding_.evidence.grade())));
     if (finding_.code != 0) {
       const std::string name = finding_.name.empty() ? "CUDA error" : markup_.text(finding_.name);
       html += fmt::format("<span class=\"badge\">{} ({})</span>", name, finding_.code);
@@ -102,12 +102,13 @@ class FindingArticle {
   }
 
   std::string known() const {
-    const std::string grade = markup_.text(diagnose::word(finding_.grade)), because = finding_.because.text();
+    const std::string grade = markup_.text(diagnose::word(finding_.evidence.grade())),
+                      because = finding_.evidence.text();
     std::string html;
     if (!because.empty()) html = fmt::format("<p class=\"known\"><b>{}</b>: {}.</p>\n", grade, markup_.text(because));
     if (finding_.race) return html;
     return html + fmt::format("<p class=\"meaning\">“{}” means: {}.</p>\n", grade,
-                              markup_.text(diagnose::meaning(finding_.grade)));
+                              markup_.text(diagnose::meaning(finding_.evidence.grade())));
   }
 
   std::string fix() const {
@@ -132,15 +133,8 @@ class FindingArticle {
   };
   OwnWords own_words() const {
     if (finding_.standstill) return {"The line that hung", "stuck"};
-    switch (finding_.grade) {
-      case analyse::Grade::proven:
-      case analyse::Grade::bracketed:
-        return {"The line that failed", "failed"};
-      case analyse::Grade::inferred:
-        return {"The likeliest line", "likely"};
-      case analyse::Grade::suspected:
-        break;
-    }
+    if (finding_.evidence.names_one()) return {"The line that failed", "failed"};
+    if (!finding_.evidence.is_guess()) return {"The likeliest line", "likely"};
     return {"The suspected line", "suspect"};
   }
 

@@ -41,7 +41,7 @@ Json stream(const diagnose::OpenStream& open) {
           {"issued", open.issued},
           {"completed", open.completed},
           {"proven_unfinished", open.proven},
-          {"grade", diagnose::word(open.grade)},
+          {"grade", diagnose::word(grade(open.known_by))},
           {"candidates", open.candidates},
           {"lost", open.missing},
           {"operations", array_of(open.operations, operation)},

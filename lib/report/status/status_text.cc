@@ -109,7 +109,7 @@ class StatusText {
       const std::size_t others = stream.may_wait_for.size() - 1;
       if (others > 0) text += fmt::format(" or {} other{}", others, others == 1 ? "" : "s");
     }
-    line(2, text + fmt::format("  [{}]", diagnose::word(stream.grade)));
+    line(2, text + fmt::format("  [{}]", diagnose::word(grade(stream.known_by))));
     std::size_t written = 0;
     for (std::size_t lines = 0; written < stream.operations.size() && (verbose_ || lines < kFew); ++lines) {
       written += add(stream, written);

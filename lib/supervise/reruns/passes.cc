@@ -166,9 +166,8 @@ constexpr PassRow kPasses[] = {
 }  // namespace
 
 bool wants_proof(const Analysis& analysis) {
-  return any_failure(analysis, [](const analyse::Failure& failure) {
-    return is_async(failure) && failure.grade != analyse::Grade::proven;
-  });
+  return any_failure(analysis,
+                     [](const analyse::Failure& failure) { return is_async(failure) && !failure.evidence.proves(); });
 }
 
 bool was_made(const session::Manifest& manifest, PassKind kind) {

@@ -70,8 +70,8 @@ TEST_CASE("the call that broke the capture leads, and the one that ended the cap
   calls.end(1, capture, kLookedAt);
   const Failure failure = calls.only(1, 0, 1);
   CHECK(failure.code == 900);
-  CHECK(failure.grade == Grade::proven);
-  CHECK(failure.because ==
+  CHECK(failure.evidence.grade() == Grade::proven);
+  CHECK(failure.evidence ==
         "cudaMalloc itself returned the error and broke the capture, so cudaStreamEndCapture returned "
         "901, and the program ended with status 1 afterwards");
 }
@@ -89,7 +89,7 @@ TEST_CASE("each code from 900 to 908 can be the cause") {
 TEST_CASE("a program that dies of the breaking call noticed it there") {
   CapturedCalls calls;
   calls.allocate(1, CapturedCalls::capture(5, 1, kGlobal));
-  CHECK(calls.only(1, 0, 0).because.text() ==
+  CHECK(calls.only(1, 0, 0).evidence.text() ==
         "the call itself returned the error, and the program ended with status 1 afterwards");
 }
 
@@ -110,8 +110,8 @@ TEST_CASE("another thread's unsafe call breaks a capture in global mode, even if
     calls.allocate(2, capture, handled);
     calls.end(1, capture);
     const Failure failure = calls.only(1, 0, 1);
-    CHECK(failure.grade == Grade::proven);
-    CHECK(failure.because.text().find("broke another thread's capture") != std::string::npos);
+    CHECK(failure.evidence.grade() == Grade::proven);
+    CHECK(failure.evidence.text().find("broke another thread's capture") != std::string::npos);
   }
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("in thread-local mode another thread's unsafe call breaks nothing") {
   calls.end(1, first);
   const Failure failure = calls.only(1, 2, 2);
   CHECK(failure.code == 901);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
 }
 
 TEST_CASE("only calls on its own stream break a capture in relaxed mode") {
@@ -184,8 +184,8 @@ TEST_CASE("if the cause is unknown, the first call that found the capture broken
   calls.allocate(1, second);  // allocated only after the capture was broken
   calls.end(1, second);
   const Failure failure = calls.only(1, 2, 4);
-  CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because ==
+  CHECK(failure.evidence.grade() == Grade::inferred);
+  CHECK(failure.evidence ==
         "an earlier, unknown call broke the capture: that call was not watched, or returned no error, and the program "
         "ended with status 1 afterwards");
 }
@@ -206,7 +206,7 @@ TEST_CASE("if the capture is unknown, only the failed call itself can be the cau
   CapturedCalls calls;
   calls.allocate(1, {}, kLookedAt | kThenWorked);
   calls.end(1, {});
-  CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
+  CHECK(calls.only(1, 1, 1).evidence.grade() == Grade::inferred);
 }
 
 TEST_CASE("a broken capture whose error was never read is one finding, at the call that broke it") {
@@ -215,8 +215,8 @@ TEST_CASE("a broken capture whose error was never read is one finding, at the ca
   calls.allocate(1, capture);
   calls.end(1, capture);
   const Failure failure = calls.only(0, 0, 1);
-  CHECK(failure.grade == Grade::suspected);
-  CHECK(failure.because ==
+  CHECK(failure.evidence.grade() == Grade::suspected);
+  CHECK(failure.evidence ==
         "cudaMalloc itself returned the error and broke the capture, so cudaStreamEndCapture returned "
         "901, and nothing checked for the error");
 }
@@ -226,7 +226,7 @@ TEST_CASE("handling the breaking call does not count for the thread whose captur
   const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(2, capture, kLookedAt | kThenWorked);
   calls.end(1, capture);
-  CHECK(calls.only(0, 0, 1).grade == Grade::suspected);
+  CHECK(calls.only(0, 0, 1).evidence.grade() == Grade::suspected);
 }
 
 TEST_CASE("a broken capture that the program handled is a note") {

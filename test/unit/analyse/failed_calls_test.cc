@@ -17,9 +17,9 @@ TEST_CASE("a program that fails after its last failing call died of that call") 
   const auto findings = calls.after(3);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::sync_error);
-  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].evidence.grade() == Grade::proven);
   CHECK(findings.failures[0].runtime_code);
-  CHECK(findings.failures[0].because ==
+  CHECK(findings.failures[0].evidence ==
         "the call itself returned the error, and the program ended with status 3 afterwards");
   CHECK(findings.notes.empty());
 }
@@ -59,8 +59,8 @@ TEST_CASE("a failed launch that nobody checked is suspected, once per place") {
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
-  CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].because ==
+  CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
+  CHECK(findings.failures[0].evidence ==
         "the call failed, and its thread continued without querying the last error; it is unknown whether the "
         "program checked what the call returned; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
@@ -80,7 +80,7 @@ TEST_CASE("a direct driver call returns its error to the caller, so only launche
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].because == "the call failed; it is unknown whether the program checked what it returned");
+  CHECK(findings.failures[0].evidence == "the call failed; it is unknown whether the program checked what it returned");
 }
 
 TEST_CASE("of several failed calls before the program failed, the first leads, and none is proven") {
@@ -90,8 +90,8 @@ TEST_CASE("of several failed calls before the program failed, the first leads, a
   const auto findings = calls.after(1);
   REQUIRE(findings.failures.size() == 2);
   CHECK(findings.failures[0].code == 1);
-  for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
-  CHECK(findings.failures[1].because.text().ends_with(
+  for (const Failure& failure : findings.failures) CHECK(failure.evidence.grade() == Grade::inferred);
+  CHECK(findings.failures[1].evidence.text().ends_with(
       "; an earlier call of its thread had also failed, and it is unknown which of the two ended the program"));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a call that failed several times before the program failed is one fin
   for (int i = 0; i < 3; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   const auto findings = calls.after(1);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("calls of one line are one finding, even if the compiler made several call sites of them") {
@@ -113,14 +113,14 @@ TEST_CASE("calls of one line are one finding, even if the compiler made several 
   };
   const auto ended_well = calls.after(0, one_line);
   REQUIRE(ended_well.failures.size() == 2);
-  CHECK(ended_well.failures[0].because.text().ends_with("; it failed 2 times"));
+  CHECK(ended_well.failures[0].evidence.text().ends_with("; it failed 2 times"));
   CHECK(ended_well.failures[1].reported == &calls.process.record.errors[2]);
 
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 2);
   const auto ended_badly = calls.after(1, one_line);
   REQUIRE(ended_badly.failures.size() == 2);
   CHECK(ended_badly.failures[0].reported == &calls.process.record.errors[2]);
-  for (const Failure& failure : ended_badly.failures) CHECK(failure.grade == Grade::inferred);
+  for (const Failure& failure : ended_badly.failures) CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(calls.after(1, [](const auto&...) { return true; }).failures.size() == 1);
 }
 
@@ -130,11 +130,11 @@ TEST_CASE("a program that lives on for a long time after its last failing call m
   session::ProcessRecord& record = calls.process.record;
   record.seconds_per_tick = 1;
   record.clock_last = record.errors[0].ticks + 10;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("the program ended with status 1 afterwards"));
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.text().ends_with("the program ended with status 1 afterwards"));
   record.clock_last += 24;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("the program ended with status 1, 34 s afterwards"));
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::inferred);
+  CHECK(calls.after(1).failures.at(0).evidence.text().ends_with("the program ended with status 1, 34 s afterwards"));
 }
 
 TEST_CASE("a code without a documented cause proves nothing") {
@@ -143,9 +143,9 @@ TEST_CASE("a code without a documented cause proves nothing") {
     calls.fail("cuMemcpyDtoH_v2", code);
     const auto findings = calls.after(1);
     REQUIRE(findings.failures.size() == 1);
-    CHECK(findings.failures[0].grade == Grade::suspected);
+    CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
     CHECK(
-        findings.failures[0].because ==
+        findings.failures[0].evidence ==
         "cuMemcpyDtoH_v2 returned the error, and the program ended with status 1 afterwards; this error code does not "
         "show whether the call itself or earlier GPU work failed");
   }
@@ -176,8 +176,8 @@ TEST_CASE("a missing device is suspected if the program dies, and is not a findi
   CHECK(calls.after(0).notes.empty());
   const auto findings = calls.after(1);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].because.text().find("nvidia-smi") != std::string::npos);
+  CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
+  CHECK(findings.failures[0].evidence.text().find("nvidia-smi") != std::string::npos);
 }
 
 TEST_CASE("if the main thread continued after another thread's failing call, that call may be the cause") {
@@ -191,18 +191,18 @@ TEST_CASE("if the main thread continued after another thread's failing call, tha
     return calls.after(1);
   };
   REQUIRE(findings().failures.size() == 1);
-  CHECK(findings().failures[0].grade == Grade::suspected);
-  CHECK(findings().failures[0].because.text().ends_with("; the main thread continued in between"));
+  CHECK(findings().failures[0].evidence.grade() == Grade::suspected);
+  CHECK(findings().failures[0].evidence.text().ends_with("; the main thread continued in between"));
   const auto crashed = failed_calls(calls.process, ending({std::nullopt, 6}));
-  CHECK(crashed.failures.at(0).grade == Grade::inferred);
-  CHECK(crashed.failures.at(0).because.text().ends_with("; other threads continued in between"));
+  CHECK(crashed.failures.at(0).evidence.grade() == Grade::inferred);
+  CHECK(crashed.failures.at(0).evidence.text().ends_with("; other threads continued in between"));
   SUBCASE("a call of the main thread failed since") {
     session::FailedCall& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
     other.tid = 7;
     record.operations.clear();
     const auto both = calls.after(1);
-    CHECK(both.failures.at(0).grade == Grade::suspected);
-    CHECK(both.failures.at(1).grade == Grade::proven);
+    CHECK(both.failures.at(0).evidence.grade() == Grade::suspected);
+    CHECK(both.failures.at(1).evidence.grade() == Grade::proven);
     calls.process.record.errors.pop_back();
     later.ticks = 5;
   }
@@ -212,7 +212,7 @@ TEST_CASE("if the main thread continued after another thread's failing call, tha
     later.flags = wire::operation::kReturned;
     later.result = 2;
   }
-  CHECK(findings().failures.at(0).grade == Grade::proven);
+  CHECK(findings().failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("work of another thread after the failed call may be the reason that the program ended") {
@@ -221,37 +221,37 @@ TEST_CASE("work of another thread after the failed call may be the reason that t
   session::ProcessRecord& record = calls.process.record;
   session::Operation& later = record.operations.emplace_back();
   later.ticks = 20;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // the call itself returned the error
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);  // the call itself returned the error
   later.thread = 1;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("afterwards; other threads continued in between"));
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::inferred);
+  CHECK(calls.after(1).failures.at(0).evidence.text().ends_with("afterwards; other threads continued in between"));
   record.pid = 1;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
   record.pid = 7;
   later.ticks = 5;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("an error that a thread had read and survived earlier may not be why the program ended") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
   const Failure failure = calls.after(1).failures.at(0);
-  CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with("; its thread had already queried this error, and continued"));
+  CHECK(failure.evidence.grade() == Grade::inferred);
+  CHECK(failure.evidence.text().ends_with("; its thread had already queried this error, and continued"));
 }
 
 TEST_CASE("a Python program that ends with its own status may have handled the error") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").site = 1;
   calls.process.record.sites.resize(1);
-  CHECK(calls.after(2).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(2).failures.at(0).evidence.grade() == Grade::proven);
   calls.process.record.sites[0].python = 1;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).evidence.grade() == Grade::proven);
   const Failure failure = calls.after(2).failures.at(0);
-  CHECK(failure.grade == Grade::suspected);
+  CHECK(failure.evidence.grade() == Grade::suspected);
   CHECK(
-      failure.because ==
+      failure.evidence ==
       "the call itself returned the error, and the program ended with status 2 afterwards; Python exits with status 1 "
       "after an uncaught exception");
 }
@@ -259,16 +259,16 @@ TEST_CASE("a Python program that ends with its own status may have handled the e
 TEST_CASE("a thread that got memory afterwards may have handled an earlier failed allocation") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").thread = 0;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
   session::Allocation& memory = calls.process.record.allocations.emplace_back();
   memory.made = 5;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
   memory.made = 15;
-  CHECK(calls.after(1).failures.at(0).because.text().ends_with("; a later allocation of its thread succeeded"));
-  CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).grade == Grade::suspected);
+  CHECK(calls.after(1).failures.at(0).evidence.text().ends_with("; a later allocation of its thread succeeded"));
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::suspected);
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).evidence.grade() == Grade::suspected);
   memory.thread = 1;
-  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("calls that fail during shutdown are not what the program died of") {
@@ -284,12 +284,12 @@ TEST_CASE("a process that did not reach exit() may have become another program")
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::recording;
-  CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
-  CHECK(calls.after(3).failures[0].because.text().ends_with(
+  CHECK(calls.after(3).failures.at(0).evidence.grade() == Grade::suspected);
+  CHECK(calls.after(3).failures[0].evidence.text().ends_with(
       "; it ended without exit(), or replaced itself with another program (exec)"));
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).evidence.grade() == Grade::proven);
   calls.process.record.exit_status = 3;
-  CHECK(calls.after(3).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(3).failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("if a process's end was not seen, its handled calls do not prove that the program continued") {
@@ -310,8 +310,8 @@ TEST_CASE("a program that was ended from the outside did not provably die of its
   CHECK(ended_by(15).failures.empty());
   CHECK(ended_by(15).notes.at(0).text ==
         "1 call of cudaMalloc returned out of memory (2) and the program continued until signal 15");
-  CHECK(ended_by(9).failures.at(0).grade == Grade::suspected);
-  CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
+  CHECK(ended_by(9).failures.at(0).evidence.grade() == Grade::suspected);
+  CHECK(ended_by(6).failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("if some failing calls were not kept, their count is a minimum") {
@@ -328,8 +328,8 @@ TEST_CASE("if only the command's end is known, nothing ties it to the call") {
   Ending end = ending({1, std::nullopt});
   end.of_process = false;
   const Failure failure = failed_calls(calls.process, end).failures.at(0);
-  CHECK(failure.grade == Grade::suspected);
-  CHECK(failure.because ==
+  CHECK(failure.evidence.grade() == Grade::suspected);
+  CHECK(failure.evidence ==
         "the call itself returned the error, and the command ended with status 1 afterwards; it is unknown how this "
         "process ended");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
@@ -488,9 +488,9 @@ TEST_CASE("a missing function is a finding if no later call is known") {
   const auto findings = calls.after(4);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::sync_error);
-  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
   CHECK(
-      findings.failures[0].because ==
+      findings.failures[0].evidence ==
       "the call itself returned the error, cudadiag saw no later call, and the program ended with status 4 afterwards; "
       "programs also look up functions that need not exist");
   CHECK(calls.after(0).failures.empty());

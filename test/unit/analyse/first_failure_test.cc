@@ -31,8 +31,8 @@ TEST_CASE("dense markers leave the operation after the last finished one") {
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"0:3"});
-  CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
+  CHECK(failure->evidence.grade() == Grade::bracketed);
+  CHECK(failure->evidence == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
   CHECK(failure->candidates[0].process_ordinal == 3);
   CHECK(failure->code == 700);
   CHECK(failure->reported == &picture.process.record.errors[0]);
@@ -45,24 +45,24 @@ TEST_CASE("an operation without a stream is not an answer, and a damaged recordi
   picture.issue_many(s, 2, op::kMarked);
   const auto site = picture.site("bad");
   picture.issue_at(site, s, op::kMarked);
-  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::bracketed);
   record.damaged = 7;
   const auto failure = first_failure(picture.process);
-  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->evidence.grade() == Grade::suspected);
   CHECK(failure->damaged);
-  CHECK(failure->because.text().ends_with(
+  CHECK(failure->evidence.text().ends_with(
       "; the recording is damaged and lacks the place where the operation was issued"));
   record.native_stacks = {{{{0, 0x40}}, false}};
   record.sites[site - 1].native = 1;
-  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::bracketed);
   record.damaged = 0;
   record.dropped_sites = 1;
   record.operations.back().site = 0;
-  CHECK(first_failure(picture.process)->because.text().ends_with("; its call site was not recorded"));
+  CHECK(first_failure(picture.process)->evidence.text().ends_with("; its call site was not recorded"));
   CHECK(!first_failure(picture.process)->damaged);
   record.damaged = 7;
   record.operations.clear();
-  CHECK(first_failure(picture.process)->because ==
+  CHECK(first_failure(picture.process)->evidence ==
         "the recording is damaged: the operations that may have been running are not in it");
   CHECK(first_failure(picture.process)->damaged);
 }
@@ -71,7 +71,7 @@ TEST_CASE("a damaged recording without any stream does not show that everything 
   PictureBuilder picture;
   picture.process.record.damaged = 320;
   const auto failure = first_failure(picture.process);
-  CHECK(failure->because == "the recording is damaged: the operations that may have been running are not in it");
+  CHECK(failure->evidence == "the recording is damaged: the operations that may have been running are not in it");
   CHECK(failure->damaged);
 }
 
@@ -89,8 +89,8 @@ TEST_CASE("sparse markers leave everything up to the first unwritten one") {
   picture.issue_many(s, 5);
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"0:3", "0:4", "0:5"});
-  CHECK(failure->grade == Grade::inferred);
-  CHECK(failure->because == "3 operations may have been running, the likeliest first");
+  CHECK(failure->evidence.grade() == Grade::inferred);
+  CHECK(failure->evidence == "3 operations may have been running, the likeliest first");
   CHECK(failure->candidates[0].because == "follows operation 2, the last one on its stream known to have finished");
   CHECK(failure->candidates[2].because == "follows 2 operations on its stream that may have finished");
 }
@@ -106,7 +106,7 @@ TEST_CASE("operations that cannot fault, were captured, or were never queued are
   picture.issue(s, op::Kind::kernel, op::kMarked);
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"0:5"});
-  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->evidence.grade() == Grade::bracketed);
 }
 
 TEST_CASE("a call that returned the error failed because of the earlier operation") {
@@ -125,8 +125,8 @@ TEST_CASE("a call that returned the error is the answer if everything before it 
   picture.issue(s).result = 700;
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"0:2"});
-  CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because == "the call itself returned the error, and everything issued before it had finished");
+  CHECK(failure->evidence.grade() == Grade::bracketed);
+  CHECK(failure->evidence == "the call itself returned the error, and everything issued before it had finished");
 }
 
 TEST_CASE("a call that had not returned comes last") {
@@ -136,7 +136,7 @@ TEST_CASE("a call that had not returned comes last") {
   picture.issue(t);
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"1:1", "0:1"});
-  CHECK(failure->because == "2 operations on 2 streams may have been running, the likeliest first");
+  CHECK(failure->evidence == "2 operations on 2 streams may have been running, the likeliest first");
 }
 
 TEST_CASE("only kernels can assert; copies can touch a bad address") {
@@ -147,7 +147,7 @@ TEST_CASE("only kernels can assert; copies can touch a bad address") {
     picture.issue(t, op::Kind::kernel, op::kMarked);
     const auto failure = first_failure(picture.process);
     CHECK(candidates(*failure) == (code == 710 ? Names{"1:1"} : Names{"1:1", "0:1"}));
-    CHECK(failure->grade == (code == 710 ? Grade::bracketed : Grade::inferred));
+    CHECK(failure->evidence.grade() == (code == 710 ? Grade::bracketed : Grade::inferred));
   }
 }
 
@@ -166,12 +166,12 @@ TEST_CASE("another context's work may be at fault too, and comes after that of t
   picture.issue(other, op::Kind::kernel, op::kMarked);
   picture.issue(own, op::Kind::kernel, op::kMarked);
   CHECK(candidates(*first_failure(picture.process)) == Names{"1:1", "0:1"});
-  CHECK(first_failure(picture.process)->grade == Grade::inferred);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::inferred);
 
   picture.process.record.streams[own].host_completed = 1;
   const auto failure = first_failure(picture.process);
   CHECK(candidates(*failure) == Names{"0:1"});
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
 
   picture.process.record.contexts[1].state = wire::context::State::destroyed;
   CHECK(first_failure(picture.process)->candidates.empty());
@@ -182,15 +182,15 @@ TEST_CASE("a result without unfinished work says so") {
   picture.issue_many(picture.stream(2), 2);
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
-  CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "every recorded operation had finished before the error appeared");
+  CHECK(failure->evidence.grade() == Grade::suspected);
+  CHECK(failure->evidence == "every recorded operation had finished before the error appeared");
 }
 
 TEST_CASE("operations of unknown streams are not reported as finished") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(2), 2);
   picture.process.record.operations.back().stream = op::kNoStream;
-  const auto because = [&] { return first_failure(picture.process)->because.text(); };
+  const auto because = [&] { return first_failure(picture.process)->evidence.text(); };
   CHECK(because() == "the streams of operations that may have been running were not recorded");
   picture.process.record.operations.back().flags |= op::kCaptured;
   CHECK(because() == "every recorded operation had finished before the error appeared");
@@ -202,15 +202,15 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   picture.issue(s);
   picture.process.record.streams[s].issued = 3;
   auto failure = first_failure(picture.process);
-  CHECK(failure->grade == Grade::inferred);
-  CHECK(failure->because ==
+  CHECK(failure->evidence.grade() == Grade::inferred);
+  CHECK(failure->evidence ==
         "no operation of stream 0x100 is known to have finished; among the recorded operations, only operation 1 "
         "could have been running, but the records of other operations that may have been running are lost");
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);
-  CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "the records of the operations that may have been running are lost");
+  CHECK(failure->evidence.grade() == Grade::suspected);
+  CHECK(failure->evidence == "the records of the operations that may have been running are lost");
 }
 
 TEST_CASE("if the record of a stream's first unfinished operation is lost, no other operation leads") {
@@ -223,19 +223,19 @@ TEST_CASE("if the record of a stream's first unfinished operation is lost, no ot
   SUBCASE("on its own stream") { operations.erase(operations.begin() + 1); }
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.empty());
-  CHECK(failure->grade == Grade::suspected);
-  CHECK(failure->because == "the records of the likeliest operations are lost");
+  CHECK(failure->evidence.grade() == Grade::suspected);
+  CHECK(failure->evidence == "the records of the likeliest operations are lost");
 }
 
 TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   auto& record = picture.process.record;
-  REQUIRE(first_failure(picture.process)->grade == Grade::bracketed);
+  REQUIRE(first_failure(picture.process)->evidence.grade() == Grade::bracketed);
   SUBCASE("no markers") { record.contexts[0].markers = wire::context::Markers::refused; }
   SUBCASE("MPS") { record.properties["mps"] = "1"; }
   SUBCASE("dropped") { record.dropped_operations = 1; }
-  CHECK(first_failure(picture.process)->grade == Grade::inferred);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::inferred);
 }
 
 TEST_CASE("after an assertion, a kernel that checks its data is suspected first, whatever was issued before it") {
@@ -278,7 +278,7 @@ TEST_CASE("an error that only the exit probe found is marked as such") {
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(
       first_failure(picture.process)
-          ->because.text()
+          ->evidence.text()
           .ends_with(
               "; no watched call returned the error; cudadiag found it just before the process or its context ended"));
 }
@@ -300,7 +300,7 @@ TEST_CASE("with many streams the list is cut and says so") {
   }
   const auto failure = first_failure(picture.process);
   CHECK(failure->candidates.size() == kMaxCandidates);
-  CHECK(failure->because ==
+  CHECK(failure->evidence ==
         "16000 operations on 1000 streams may have been running, the likeliest first; 15936 of them are not listed");
   CHECK(failure->candidates[63].operation->stream == 63);
 }
@@ -313,24 +313,24 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"1:1"});
-  CHECK(failure->grade == Grade::proven);
-  CHECK(failure->because == "cudadiag waited for it while nothing else was running, and the error appeared");
+  CHECK(failure->evidence.grade() == Grade::proven);
+  CHECK(failure->evidence == "cudadiag waited for it while nothing else was running, and the error appeared");
 
   // Earlier operations may also be unfinished.
   const auto again = [&] { return *first_failure(picture.process); };
   SUBCASE("on another stream") {
     record.streams[0].marker = 0;
     CHECK(candidates(again()) == Names{"0:1", "1:1", "2:1"});
-    CHECK(again().grade == Grade::inferred);
+    CHECK(again().evidence.grade() == Grade::inferred);
   }
   SUBCASE("on a thread for which the recording had no room") {
     record.dropped_operations = 1;
-    CHECK(again().grade == Grade::inferred);
+    CHECK(again().evidence.grade() == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
   }
   SUBCASE("on a stream for which the recording had no room") {
     record.dropped_streams = 1;
-    CHECK(again().grade == Grade::inferred);
+    CHECK(again().evidence.grade() == Grade::inferred);
     CHECK(again().unproven == "not every operation could be recorded");
   }
 }
@@ -343,7 +343,7 @@ TEST_CASE("an operation that was waited for and finished proves nothing") {
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"0:2"});
-  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->evidence.grade() == Grade::bracketed);
 }
 
 TEST_CASE("under MPS, waiting alone is not a proof") {
@@ -354,7 +354,7 @@ TEST_CASE("under MPS, waiting alone is not a proof") {
   picture.process.record.properties["mps"] = "1";
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
   CHECK(failure->candidates.size() == 1);
 }
 
@@ -398,7 +398,7 @@ TEST_CASE("after an illegal address, a graph whose memory was freed since its pr
   session::ProcessRecord& record = graph.picture.process.record;
   const auto failure = first_failure(graph.picture.process);
   CHECK(candidates(*failure) == kGraphFirst);
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
   CHECK(failure->candidates[0].because == "its graph points to memory that was freed before this launch");
   SUBCASE("not if the memory was allocated again") {
     record.allocations.push_back(record.allocations[0]);

@@ -70,7 +70,7 @@ TEST_CASE("the only node that may have failed is as certain as its graph's launc
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
-  CHECK(failure.grade == Grade::bracketed);
+  CHECK(failure.evidence.grade() == Grade::bracketed);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{2});
   CHECK(failure.candidates[0].nodes_of_graph == 3);
   CHECK(failure.candidates[0].operation->replay == 3);
@@ -80,7 +80,7 @@ TEST_CASE("a copy may have accessed a bad address too") {
   Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "scale", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::async_error);
-  CHECK(failure.grade == Grade::bracketed);
+  CHECK(failure.evidence.grade() == Grade::bracketed);
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("nodes of one line are one candidate, and the line is known") {
   Replayed replayed(700, {{kKernel, "scale", 4}, {kKernel, "scale", 4}, {kKernel, "scale", 4}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{1});
   CHECK(failure.candidates[0].nodes == 3);
 }
@@ -116,7 +116,7 @@ TEST_CASE("after an assertion, the kernel that checks its data leads, but is onl
   Replayed replayed(710, {{kKernel, "fill", 1}, {kKernel, "indexSelectSmallIndex", 2}, {kKernel, "mul", 3}});
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1, 3});
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("among several operations, a graph with one node is that node") {
   const auto other = replayed.picture.stream(0);
   replayed.picture.issue(other);
   const auto failure = replayed.failure();
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 0});
   CHECK(failure.kind == analyse::Kind::graph_node);
 }
@@ -191,7 +191,7 @@ TEST_CASE("a node with changed parameters belongs to the line that changed it") 
   replayed.change(1, 6);
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
-  CHECK(failure.grade == Grade::bracketed);
+  CHECK(failure.evidence.grade() == Grade::bracketed);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{2});
   CHECK(failure.candidates[0].site() == 6);
   CHECK(failure.candidates[0].node->site == 2);
@@ -214,7 +214,7 @@ TEST_CASE("nodes of several lines that one line changed belong to that line") {
   SUBCASE("several kernels") { nodes[1].function = 2; }
   const auto failure = replayed.failure();
   CHECK(failure.kind == analyse::Kind::graph_node);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{1});
   CHECK(failure.candidates[0].nodes == 2);
   CHECK(failure.candidates[0].made_apart);
@@ -245,8 +245,8 @@ TEST_CASE("if not every change was recorded, the line is at most the likeliest")
   Replayed replayed(710, {{kKernel, "check", 2}});
   replayed.picture.process.record.operations[2].graph_flags = analyse::op::kGraphUntold;
   const auto failure = replayed.failure();
-  CHECK(failure.grade == Grade::inferred);
-  CHECK(failure.because.text().ends_with(
+  CHECK(failure.evidence.grade() == Grade::inferred);
+  CHECK(failure.evidence.text().ends_with(
       "; calls changed the parameters of some nodes, and not all of these calls were recorded"));
 }
 

@@ -71,10 +71,10 @@ TEST_CASE("a child that chose its exit status has answered a parent that succeed
   CHECK(ended(3, true).notes.at(0).text ==
         "1 call of cudaMalloc returned out of memory (2); process 4712 ended with status 3, but the command succeeded");
   CHECK(!ended(3, true).notes.at(0).calls);
-  CHECK(ended(3, false).failures.at(0).grade == Grade::suspected);
-  CHECK(ended(1, true).failures.at(0).grade == Grade::proven);
+  CHECK(ended(3, false).failures.at(0).evidence.grade() == Grade::suspected);
+  CHECK(ended(1, true).failures.at(0).evidence.grade() == Grade::proven);
   calls.process.record.sites[0].python = 0;
-  CHECK(ended(3, true).failures.at(0).grade == Grade::proven);
+  CHECK(ended(3, true).failures.at(0).evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("a process's own end does not say whether the command succeeded") {
@@ -95,7 +95,7 @@ TEST_CASE("a program may die of a call that is refused because a context is gone
   const auto findings = calls.after(9);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::sync_error);
-  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].evidence.grade() == Grade::proven);
   CHECK(calls.after(0).failures.empty());
   CHECK(calls.after(0).notes.empty());
   calls.process.record.errors[0].flags = wire::error::kThenWorked;
@@ -127,8 +127,8 @@ TEST_CASE("enabling what is enabled already ends a program only if no CUDA call 
     calls.process.record.threads.resize(1);
     const auto findings = calls.after(1);
     REQUIRE(findings.failures.size() == 1);
-    CHECK(findings.failures[0].grade == Grade::suspected);
-    CHECK(findings.failures[0].because ==
+    CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
+    CHECK(findings.failures[0].evidence ==
           "the call itself returned the error, cudadiag saw no later call, and the program ended with status 1 "
           "afterwards; programs also expect this error, and continue");
     CHECK(calls.after(0).failures.empty());

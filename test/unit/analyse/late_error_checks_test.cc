@@ -57,10 +57,10 @@ TEST_CASE("a program dies of a call whose error was read late, and the call that
   const CallFindings findings = calls.after(1);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::sync_error);
-  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].evidence.grade() == Grade::proven);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(2));
-  CHECK(findings.failures[0].because ==
+  CHECK(findings.failures[0].evidence ==
         "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and the "
         "program ended with status 1 afterwards");
   CHECK(findings.notes.empty());
@@ -102,10 +102,10 @@ TEST_CASE("an error that was read late is suspected if nothing followed and the 
   const CallFindings findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
-  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].evidence.grade() == Grade::suspected);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(3));
-  CHECK(findings.failures[0].because ==
+  CHECK(findings.failures[0].evidence ==
         "the call itself returned the error, and so did cudaGetLastError after its thread had continued, and its "
         "thread then did nothing more; it failed 2 times");
 }
@@ -120,13 +120,13 @@ TEST_CASE("calls of one line are one, even if the runtime sees two call sites an
   const auto one_line = [](const session::Process&, std::uint32_t a, std::uint32_t b) { return a < 3 && b < 3; };
   const CallFindings findings = calls.after(1, one_line);
   REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].evidence.grade() == Grade::proven);
   CHECK(findings.failures[0].reported == calls.error(1));
   CHECK(findings.failures[0].noticed == calls.error(5));
   CHECK(findings.notes.empty());
   const CallFindings ended_well = calls.after(0, one_line);
   REQUIRE(ended_well.failures.size() == 1);
-  CHECK(ended_well.failures[0].because.text().ends_with("; it failed 4 times"));
+  CHECK(ended_well.failures[0].evidence.text().ends_with("; it failed 4 times"));
 
   CHECK(calls.after(1).failures.size() == 2);
 }

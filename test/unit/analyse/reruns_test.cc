@@ -98,7 +98,7 @@ std::string kernel_of(const Failure& failure, std::size_t candidate = 0) {
 }
 
 bool says(const Failure& failure, const std::string& what) {
-  return failure.because.text().find(what) != std::string::npos;
+  return failure.evidence.text().find(what) != std::string::npos;
 }
 
 std::vector<std::string> disturbances(const Analysis& analysis) {
@@ -117,11 +117,11 @@ TEST_CASE("one of several candidates is proven") {
   const Analysis analysis = runs.look();
   REQUIRE(analysis.failures.size() == 1);
   CHECK(analysis.first_grade == Grade::inferred);
-  CHECK(analysis.failures[0].grade == Grade::proven);
+  CHECK(analysis.failures[0].evidence.grade() == Grade::proven);
   REQUIRE(analysis.failures[0].candidates.size() == 1);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
   CHECK(analysis.failures[0].process == &runs.session.processes[0]);
-  CHECK(analysis.failures[0].because ==
+  CHECK(analysis.failures[0].evidence ==
         "one of 2 candidates: in a rerun, call 1 of this line ran alone on the GPU and failed");
   REQUIRE(analysis.reruns.size() == 1);
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
@@ -134,9 +134,9 @@ TEST_CASE("an operation failed alone only if a rerun proved it, and never a grap
   const Analysis analysis = runs.look();
   Failure failure = analysis.failures.at(0);
   CHECK(analyse::failed_alone(failure));
-  failure.grade = Grade::inferred;  // with MPS, another process may have caused the failure
+  failure.evidence.add(Fact::several_running);  // with MPS, another process may have caused the failure
   CHECK_FALSE(analyse::failed_alone(failure));
-  failure.grade = Grade::proven;
+  failure.evidence.add(Fact::ran_alone);
   session::Operation graph = *failure.again;
   graph.kind = op::Kind::graph;
   failure.again = &graph;
@@ -167,7 +167,7 @@ TEST_CASE("a different call than in the first run proves the line, not the call"
   Runs runs(run_of_bad(2, 6));
   runs.add(waited_for(run_of_bad(0, 1), 0));
   Failure failure = runs.look().failures.at(0);
-  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.evidence.grade() == Grade::proven);
   CHECK(failure.candidates.size() == 4);
   CHECK(says(failure, "in a rerun, call 1 of this line (one of calls 3 to 6 in the first run) ran alone"));
   Runs bracketed(run_of_bad(2, 3));
@@ -185,7 +185,7 @@ TEST_CASE("threads count their calls of a line separately, so the rerun's number
   Runs runs(run_of_two("bad", "bad"));
   runs.add(waited_for(run_of_bad(0, 1), 0));
   Failure failure = runs.look().failures.at(0);
-  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.evidence.grade() == Grade::proven);
   CHECK(failure.candidates.size() == 2);
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
@@ -199,7 +199,7 @@ TEST_CASE("threads count their calls of a line separately, so the rerun's number
   Runs many(picture.process);
   many.add(waited_for(run_of_bad(2, 3), 2));
   failure = many.look().failures.at(0);
-  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.evidence.grade() == Grade::proven);
   REQUIRE(failure.candidates.size() == 1);
   CHECK(failure.candidates[0].operation->site_ordinal == 3);
   CHECK(failure.call_not_known);
@@ -220,10 +220,10 @@ TEST_CASE("a failure that was not suspected is added to the first one, once") {
   for (int i = 0; i < 2; ++i) runs.add(waited_for(run_of_bad(0, 1, "other"), 0));
   const Analysis analysis = runs.look();
   REQUIRE(analysis.failures.size() == 2);
-  CHECK(analysis.failures[0].grade == Grade::bracketed);
+  CHECK(analysis.failures[0].evidence.grade() == Grade::bracketed);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
-  CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
-  CHECK(analysis.failures[1].grade == Grade::proven);
+  CHECK(analysis.failures[0].evidence == first_failure(runs.session.processes[0])->evidence);
+  CHECK(analysis.failures[1].evidence.grade() == Grade::proven);
   CHECK(kernel_of(analysis.failures[1]) == "other");
   CHECK(says(analysis.failures[1], "the first run did not suspect it"));
   CHECK(analysis.reruns[1].outcome == Outcome::other);
@@ -233,7 +233,7 @@ TEST_CASE("a failure at an operation that the rerun did not wait for counts if i
   Runs fewer(run_of_two("good", "bad"));
   fewer.add(run_of_bad(0, 1));
   const Failure failure = fewer.look().failures.at(0);
-  CHECK(failure.grade == Grade::bracketed);
+  CHECK(failure.evidence.grade() == Grade::bracketed);
   CHECK(kernel_of(failure) == "bad");
 }
 
@@ -243,7 +243,8 @@ TEST_CASE("a single remaining operation is in doubt if a rerun failed at other c
     runs.add(run_of_two("another", elsewhere));
     const Analysis analysis = runs.look();
     CHECK(analysis.reruns[0].outcome == Outcome::failed);
-    CHECK(analysis.failures.at(0).grade == (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
+    CHECK(analysis.failures.at(0).evidence.grade() ==
+          (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
     CHECK(says(analysis.failures.at(0), "could not have been running") == (std::string(elsewhere) != "bad"));
   }
 }
@@ -252,21 +253,21 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are reported"
   Runs runs(run_of_two("good", "bad"));
   runs.add(passed(5));
   Failure failure = runs.look().failures.at(0);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(failure.candidates.size() == 2);
-  CHECK(
-      failure.because.text().ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
+  CHECK(failure.evidence.text().ends_with(
+      "; a rerun that waited there did not fail: a race, or an intermittent failure"));
   CHECK(runs.look().vanished == Vanished::open);
   runs.add(passed(5));
-  CHECK(runs.look().failures[0].because.text().ends_with(
+  CHECK(runs.look().failures[0].evidence.text().ends_with(
       "; 2 reruns that waited there did not fail: a race, or an intermittent failure"));
   runs.add(passed(0));
-  CHECK(runs.look().failures[0].because.text().ends_with(
+  CHECK(runs.look().failures[0].evidence.text().ends_with(
       "; 3 reruns did not fail, with or without waiting there: the failure is intermittent"));
   CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));
-  CHECK(not_waited.look().failures[0].because.text().ends_with(
+  CHECK(not_waited.look().failures[0].evidence.text().ends_with(
       "; a rerun reached this call, did not wait for it, and did not fail"));
 }
 
@@ -275,11 +276,13 @@ TEST_CASE("a rerun that ended before it reached the failing call says nothing ab
   runs.add(passed(2, 2));
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].outcome == Outcome::not_reached);
-  CHECK(analysis.failures[0].because.text().ends_with("; a rerun ended without a failure before it reached this call"));
+  CHECK(
+      analysis.failures[0].evidence.text().ends_with("; a rerun ended without a failure before it reached this call"));
   runs.session.manifest.passes[1].end = {77, {}};
-  CHECK(runs.look().failures[0].because.text().ends_with("; a rerun ended with status 77 before it reached this call"));
+  CHECK(
+      runs.look().failures[0].evidence.text().ends_with("; a rerun ended with status 77 before it reached this call"));
   runs.add(passed(3));
-  CHECK(runs.look().failures[0].because.text().ends_with(
+  CHECK(runs.look().failures[0].evidence.text().ends_with(
       "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
@@ -289,13 +292,13 @@ TEST_CASE("the result of a rerun without values counts if reading values changed
   runs.session.manifest.passes[1].end = {1, {}};
   const Analysis alone = runs.look();
   CHECK(alone.reruns[0].disturbed);
-  CHECK(alone.failures[0].because.text().ends_with(
+  CHECK(alone.failures[0].evidence.text().ends_with(
       "; a rerun, in which cudadiag read values, ended with status 1 before it reached this call"));
   CHECK(disturbances(alone).empty());
 
   Runs proven = runs;
   proven.add(waited_for(run_of_bad(2, 3), 2));
-  CHECK(proven.look().failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
+  CHECK(proven.look().failures[0].evidence == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
         std::vector<std::string>{
             "rerun 1: while cudadiag read values, the program ended with status 1 before it reached the "
@@ -303,7 +306,7 @@ TEST_CASE("the result of a rerun without values counts if reading values changed
 
   runs.add(passed(1, 1));
   CHECK_FALSE(runs.look().reruns[1].disturbed);
-  CHECK(runs.look().failures[0].because.text().ends_with(
+  CHECK(runs.look().failures[0].evidence.text().ends_with(
       "; a rerun ended without a failure before it reached this call"));
   CHECK(disturbances(runs.look()).empty());
 }
@@ -367,7 +370,7 @@ TEST_CASE("a rerun that the recorder could not watch says nothing") {
   runs.session.reruns[0][0].record.state = wire::area::State::disabled;
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
-  CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+  CHECK(analysis.failures[0].evidence == first_failure(runs.session.processes[0])->evidence);
 }
 
 TEST_CASE("a failed rerun whose recording is lost says nothing, which is noted") {
@@ -378,7 +381,7 @@ TEST_CASE("a failed rerun whose recording is lost says nothing, which is noted")
     if (!any_area) runs.session.reruns[0].clear();
     const Analysis analysis = runs.look();
     CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
-    CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+    CHECK(analysis.failures[0].evidence == first_failure(runs.session.processes[0])->evidence);
     CHECK(std::count_if(analysis.notes.begin(), analysis.notes.end(),
                         [](const Note& note) { return note.code == analyse::NoteCode::rerun_lost; }) == 1);
   }
@@ -390,8 +393,8 @@ TEST_CASE("each of several processes has its own failure confirmed") {
   runs.add(waited_for(run_of_bad(2, 3), 2));
   SUBCASE("the second one did not fail again") {
     const Analysis analysis = runs.look();
-    CHECK(analysis.failures[0].grade == Grade::proven);
-    CHECK(analysis.failures[1].grade == Grade::bracketed);
+    CHECK(analysis.failures[0].evidence.grade() == Grade::proven);
+    CHECK(analysis.failures[1].evidence.grade() == Grade::bracketed);
     CHECK(analysis.failures[1].again == nullptr);
   }
   SUBCASE("the second one failed again") {
@@ -406,7 +409,7 @@ TEST_CASE("each of several processes has its own failure confirmed") {
     }
     runs.session.processes.pop_back();
     runs.session.reruns[0][0].rank = 3;
-    CHECK(runs.look().failures.at(0).grade == Grade::proven);
+    CHECK(runs.look().failures.at(0).evidence.grade() == Grade::proven);
   }
 }
 
@@ -418,7 +421,7 @@ TEST_CASE("a candidate that one rerun ruled out and another one proved had been 
   REQUIRE(analysis.failures.size() == 2);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
   CHECK(kernel_of(analysis.failures[1]) == "good");
-  CHECK(analysis.failures[1].because.text().ends_with("; the first run suspected it too"));
+  CHECK(analysis.failures[1].evidence.text().ends_with("; the first run suspected it too"));
 }
 
 TEST_CASE("without native stacks the calls before the hook are those of the same site") {
@@ -428,7 +431,7 @@ TEST_CASE("without native stacks the calls before the hook are those of the same
   Runs runs(std::move(first));
   runs.add(waited_for(std::move(again), 2));
   const Failure failure = runs.look().failures.at(0);
-  CHECK(failure.because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
+  CHECK(failure.evidence == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK_FALSE(failure.call_not_known);
 }
 
@@ -438,14 +441,14 @@ TEST_CASE("a rerun of a different source text neither proves nor refutes what th
   first.record.python_stacks.push_back({{{1, 0x40}}, false});
   first.record.sites[0].python = 1;
   Runs alone(first);
-  const std::string because = alone.look().failures.at(0).because.text();
+  const std::string because = alone.look().failures.at(0).evidence.text();
   for (auto rerun : {waited_for(first, 2), waited_for(run_of_bad(0, 1, "other"), 0), passed(3)}) {
     Runs runs(first);
     runs.add(std::move(rerun));
     runs.session.manifest.passes.back().rewritten = {"train.py"};
     const Analysis analysis = runs.look();
-    CHECK(analysis.failures[0].grade == Grade::bracketed);
-    CHECK(analysis.failures[0].because == because);
+    CHECK(analysis.failures[0].evidence.grade() == Grade::bracketed);
+    CHECK(analysis.failures[0].evidence == because);
     CHECK(analysis.failures[0].rewritten == "train.py");
     CHECK(analysis.vanished == Vanished::no);
     const bool failed = analysis.reruns[0].failure.has_value();
@@ -461,8 +464,8 @@ TEST_CASE("the result of a rerun leads if the first run's recording is damaged")
   runs.add(waited_for(run_of_bad(2, 3), 2));
   const Analysis analysis = runs.look();
   REQUIRE(analysis.failures.size() == 2);
-  CHECK(analysis.failures[0].grade == Grade::proven);
-  CHECK(analysis.failures[0].because.text().ends_with("; the first run's record of it is damaged"));
+  CHECK(analysis.failures[0].evidence.grade() == Grade::proven);
+  CHECK(analysis.failures[0].evidence.text().ends_with("; the first run's record of it is damaged"));
   CHECK(analysis.failures[1].damaged);
 }
 
@@ -474,7 +477,7 @@ TEST_CASE("a rerun that gave up waiting says nothing about a race") {
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].gave_up);
   CHECK(analysis.vanished == Vanished::no);
-  CHECK(analysis.failures[0].because.text().ends_with(
+  CHECK(analysis.failures[0].evidence.text().ends_with(
       "; a rerun did not fail, but a wait in it took longer than --wait-limit"));
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].code == analyse::NoteCode::wait_given_up);
@@ -497,8 +500,8 @@ TEST_CASE("the number of failures is counted over the completed runs") {
   runs.add(passed(0), session::CutShort::time_limit);
   runs.add(waited_for(run_of_bad(2, 3), 2));
   const Analysis analysis = runs.look();
-  CHECK(analysis.failures[0].grade == Grade::proven);
-  CHECK(analysis.failures[0].because.text().ends_with("; it failed in 2 of 4 runs"));
+  CHECK(analysis.failures[0].evidence.grade() == Grade::proven);
+  CHECK(analysis.failures[0].evidence.text().ends_with("; it failed in 2 of 4 runs"));
   CHECK(analysis.reruns[2].outcome == Outcome::cut_short);
 }
 
@@ -509,24 +512,24 @@ TEST_CASE("a pass without the recorder is not judged") {
   runs.session.reruns.emplace_back();
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[1].outcome == Outcome::not_watched);
-  CHECK(analysis.failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
+  CHECK(analysis.failures[0].evidence == "in a rerun, call 3 of this line ran alone on the GPU and failed");
 }
 
 TEST_CASE("a rerun that was cut short says nothing, unless it had failed") {
   Runs runs(run_of_bad(2, 3));
   runs.add(passed(5), session::CutShort::interrupted);
-  CHECK(runs.look().failures[0].because == first_failure(runs.session.processes[0])->because);
+  CHECK(runs.look().failures[0].evidence == first_failure(runs.session.processes[0])->evidence);
   runs.add(waited_for(run_of_bad(2, 3), 2), session::CutShort::interrupted);
-  CHECK(runs.look().failures[0].grade == Grade::proven);
+  CHECK(runs.look().failures[0].evidence.grade() == Grade::proven);
 }
 
 TEST_CASE("a manifest with fewer passes than reruns, or more, is read as far as both go") {
   Runs runs(run_of_bad(2, 3));
   runs.add(waited_for(run_of_bad(2, 3), 2));
   runs.session.manifest.passes.resize(1);
-  CHECK(runs.look().failures[0].grade == Grade::bracketed);
+  CHECK(runs.look().failures[0].evidence.grade() == Grade::bracketed);
   runs.session.manifest.passes.resize(9);
-  CHECK(runs.look().failures[0].grade == Grade::proven);
+  CHECK(runs.look().failures[0].evidence.grade() == Grade::proven);
 }
 
 // ---- The window of operations to wait for

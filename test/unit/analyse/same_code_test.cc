@@ -63,7 +63,7 @@ bool is_taken(const session::Process& first, const session::Process& rerun) {
   const Analysis analysis = analyse::analyse(session);
   const bool known = analysis.reruns.at(0).outcome == Outcome::proven;
   CHECK(analysis.failures.size() == (known ? 1 : 2));
-  CHECK(analysis.failures.at(0).grade == (known ? Grade::proven : Grade::bracketed));
+  CHECK(analysis.failures.at(0).evidence.grade() == (known ? Grade::proven : Grade::bracketed));
   return known;
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("a line is proven even if the library takes a different path from it i
   const Failure& failure = analysis.failures[0];
   CHECK(analysis.first_grade == Grade::inferred);
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
-  CHECK(failure.grade == Grade::proven);
-  CHECK(failure.because ==
+  CHECK(failure.evidence.grade() == Grade::proven);
+  CHECK(failure.evidence ==
         "one of 2 candidates: in a rerun, this line's operation ran alone on the GPU and failed; in the rerun, "
         "libraries reached the operation by a different path");
   REQUIRE(failure.candidates.size() == 1);
@@ -93,7 +93,7 @@ TEST_CASE("all library calls on the proven line that launch this kernel remain c
   const session::Session session =
       session_of(Program().call({"compiled"}).call({"checked"}).call({"other", "good"}).process, kLoaded);
   const Failure failure = analyse::analyse(session).failures.at(0);
-  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.evidence.grade() == Grade::proven);
   CHECK(failure.candidates.size() == 2);
   CHECK(failure.call_not_known);
 }
@@ -151,6 +151,7 @@ TEST_CASE("another path to the same line casts no doubt on it") {
     const session::Session session = session_of(Program().call({"compiled"}).process, rerun(file));
     const Analysis analysis = analyse::analyse(session);
     CHECK(analysis.reruns.at(0).outcome == Outcome::failed);
-    CHECK(analysis.failures.at(0).grade == (std::string(file) == "/p/train.py" ? Grade::bracketed : Grade::inferred));
+    CHECK(analysis.failures.at(0).evidence.grade() ==
+          (std::string(file) == "/p/train.py" ? Grade::bracketed : Grade::inferred));
   }
 }

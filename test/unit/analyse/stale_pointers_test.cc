@@ -38,8 +38,7 @@ struct Replays {
     Failure failure;
     failure.code = 700;
     failure.process = &picture.process;
-    failure.grade = Grade::bracketed;
-    failure.because = "markers";
+    failure.evidence = {Fact::one_running, "markers"};
     failure.candidates.resize(std::max<std::size_t>(nodes.size(), 1));
     for (Candidate& candidate : failure.candidates) candidate.operation = &picture.process.record.operations[launch];
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -60,12 +59,12 @@ TEST_CASE("a graph that points to memory freed before its launch is suspected if
   const auto failure = replays.found();
   REQUIRE(failure);
   CHECK(failure->kind == Kind::graph_stale_pointer);
-  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->evidence.grade() == Grade::suspected);
   CHECK(failure->code == 0);
   REQUIRE(failure->candidates.size() == 1);
   CHECK(failure->candidates[0].operation == &replays.picture.process.record.operations[1]);
   CHECK(failure->candidates[0].node_index == 2);
-  CHECK(failure->because ==
+  CHECK(failure->evidence ==
         "node 2 of its graph points to memory that was freed 5.0 ms before this launch; no call has failed, and it is "
         "unknown whether the node uses that memory");
 }
@@ -75,7 +74,7 @@ TEST_CASE("memory that has been allocated again is reported as such") {
   auto again = replays.picture.process.record.allocations[0];
   again.serial = 8, again.made = 18, again.freed = 0;
   replays.picture.process.record.allocations.push_back(again);
-  CHECK(replays.found()->because.text().find("this launch, and has been allocated again since;") != std::string::npos);
+  CHECK(replays.found()->evidence.text().find("this launch, and has been allocated again since;") != std::string::npos);
 }
 
 TEST_CASE("inconsistent records are not a finding") {
@@ -101,10 +100,10 @@ TEST_CASE("a failed launch is blamed on the node with the stale pointer, and onl
   Replays replays(15, 700);
   const Failure failure = replays.failed(1);
   CHECK(failure.kind == Kind::graph_stale_pointer);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(failure.candidates[0].node_index == 2);
   CHECK(failure.stale != nullptr);
-  CHECK(failure.because == "markers; node 2 of its graph points to memory that was freed 5.0 ms before this launch");
+  CHECK(failure.evidence == "markers; node 2 of its graph points to memory that was freed 5.0 ms before this launch");
   CHECK(failure.candidates.size() == 1);
   const Failure one_of_two = replays.failed(1, {0, 1});
   REQUIRE(one_of_two.candidates.size() == 2);
@@ -137,7 +136,7 @@ TEST_CASE("a pointer with which an earlier launch finished is reported, but not 
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   const Failure failure = replays.failed(2);
   CHECK(failure.kind == Kind::async_error);
-  CHECK(failure.because ==
+  CHECK(failure.evidence ==
         "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch; an earlier launch "
         "with the same pointer finished");
 }
@@ -146,7 +145,7 @@ TEST_CASE("a node's pointers are unknown once it has received different paramete
   Replays replays(15, 700);
   replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
   replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
-  CHECK(replays.failed(2).because.text() == "markers");
+  CHECK(replays.failed(2).evidence.text() == "markers");
 }
 
 TEST_CASE("if there are several candidates, the leading launch is blamed on its node, and the others stay") {
@@ -156,8 +155,7 @@ TEST_CASE("if there are several candidates, the leading launch is blamed on its 
   Failure failure;
   failure.code = 700;
   failure.process = &replays.picture.process;
-  failure.grade = Grade::inferred;
-  failure.because = "markers";
+  failure.evidence = {Fact::several_running, "markers"};
   failure.candidates = {{&record.operations[1], "first", 4}, {&record.operations[2], "second", 5}};
   SUBCASE("also if all nodes are of one line") {
     failure.candidates[0].node = &record.graphs[0].nodes[0];
@@ -171,7 +169,7 @@ TEST_CASE("if there are several candidates, the leading launch is blamed on its 
   }
   blame_stale_pointer(failure);
   CHECK(failure.kind == Kind::graph_stale_pointer);
-  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.evidence.grade() == Grade::inferred);
   REQUIRE(failure.candidates.size() == 2);
   CHECK((failure.candidates[0].node_index == 2 && failure.candidates[0].process_ordinal == 4));
   CHECK((failure.candidates[1].operation == &record.operations[2] && failure.candidates[1].because == "second"));

@@ -90,12 +90,10 @@ class Recorded {
     }
   }
 
-  Diagnosis report(std::uint32_t code = 710, bool also_first = false,
-                   analyse::Grade grade = analyse::Grade::suspected) {
+  Diagnosis report(std::uint32_t code = 710, bool also_first = false, analyse::Fact fact = analyse::Fact::rule) {
     analyse::Failure failure;
     failure.code = code;
-    failure.grade = grade;
-    failure.because = "it is one of these";
+    failure.evidence = {fact, "it is one of these"};
     failure.process = &session.processes[0];
     failure.reported = &session.processes[0].record.errors[0];
     failure.candidates = {{&failing(), "next", 3}};
@@ -201,10 +199,10 @@ TEST_CASE("under MPS, the code that failed shows which process failed") {
   CHECK(cause() == "mps-client");
   recorded.add_device("far.nvcudmp.gz");
   const diagnose::Finding finding = recorded.report(700).findings.at(0);
-  CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because.text().find("so no other process under MPS caused the failure") != std::string::npos);
+  CHECK(finding.evidence.grade() == analyse::Grade::proven);
+  CHECK(finding.evidence.text().find("so no other process under MPS caused the failure") != std::string::npos);
   CHECK(cause() == "none");
-  CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
+  CHECK(recorded.report(700, true).findings.at(0).evidence.grade() != analyse::Grade::proven);
 }
 
 // The dump is from `neighbour works` (test/gpu/cuda/neighbour.cu), a program that ended because another process failed.
@@ -228,8 +226,7 @@ TEST_CASE("under MPS a kernel that runs in a rerun's dump does not prove a hang"
   recorded.add_device("running.nvcudmp.gz");
   analyse::Failure failure;
   failure.kind = analyse::Kind::hang;
-  failure.grade = analyse::Grade::bracketed;
-  failure.because = "it stands";
+  failure.evidence = {analyse::Fact::one_running, "it stands"};
   failure.process = &recorded.session.processes[0];
   failure.candidates = {{&recorded.failing(), "next", 3}};
   failure.hang = analyse::Standstill{};
@@ -237,8 +234,8 @@ TEST_CASE("under MPS a kernel that runs in a rerun's dump does not prove a hang"
   analysis.failures = {failure};
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(device_of(report).join.starts_with("running in a rerun"));
-  CHECK(report.findings[0].grade == analyse::Grade::bracketed);
-  CHECK(report.findings[0].because == "it stands");
+  CHECK(report.findings[0].evidence.grade() == analyse::Grade::bracketed);
+  CHECK(report.findings[0].evidence == "it stands");
 }
 
 TEST_CASE("a dump with another kernel does not belong to the finding") {
@@ -258,6 +255,7 @@ TEST_CASE("a dump with another kernel does not belong to the finding") {
 
 namespace {
 
+using analyse::Fact;
 using analyse::Grade;
 
 constexpr const char* kFill = "in a rerun without waits, Warp Illegal Address came from the kernel of ";
@@ -275,11 +273,11 @@ TEST_CASE("the candidate with the dump's kernel leads, and is proven if no other
   Recorded recorded;
   recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
-  const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  const diagnose::Finding finding = recorded.report(700, true, Fact::several_running).findings.at(0);
   CHECK(lines_of(finding) == std::vector<int>{20});
   CHECK(finding.launch->kernel == "fill(int*, int)");
-  CHECK(finding.grade == Grade::proven);
-  CHECK(finding.because ==
+  CHECK(finding.evidence.grade() == Grade::proven);
+  CHECK(finding.evidence ==
         std::string("it is one of these; ") + kFill + "this line, and no other line launches that kernel");
   REQUIRE(finding.device);
   CHECK(finding.device->line == 8);
@@ -291,13 +289,13 @@ TEST_CASE("the failed call of a line is unknown if a call with a different grid 
   recorded.add_lines();
   recorded.add_device("assert.nvcudmp");
   recorded.failing().site_ordinal = 5;
-  CHECK(recorded.report(710, true, Grade::inferred).findings.at(0).launch->site_ordinal == 5);
+  CHECK(recorded.report(710, true, Fact::several_running).findings.at(0).launch->site_ordinal == 5);
   session::Operation& other = recorded.session.processes[0].record.operations[1];
   other.site = recorded.failing().site;
   other.grid = {9, 1, 1};
-  const diagnose::Finding finding = recorded.report(710, true, Grade::inferred).findings.at(0);
+  const diagnose::Finding finding = recorded.report(710, true, Fact::several_running).findings.at(0);
   CHECK(lines_of(finding) == std::vector<int>{10});
-  CHECK(finding.grade == Grade::proven);
+  CHECK(finding.evidence.grade() == Grade::proven);
   CHECK_FALSE(finding.launch->site_ordinal);
 }
 
@@ -306,10 +304,10 @@ TEST_CASE("the candidate with the dump's kernel leads even if another line launc
   recorded.session.processes[0].record.sites.push_back(recorded.session.processes[0].record.sites[1]);
   recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
-  const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  const diagnose::Finding finding = recorded.report(700, true, Fact::several_running).findings.at(0);
   CHECK(lines_of(finding) == std::vector<int>{20, 20, 10});
-  CHECK(finding.grade == Grade::inferred);
-  CHECK(finding.because == std::string("it is one of these; ") + kFill + "the candidate listed first");
+  CHECK(finding.evidence.grade() == Grade::inferred);
+  CHECK(finding.evidence == std::string("it is one of these; ") + kFill + "the candidate listed first");
   CHECK(finding.device);
 }
 
@@ -335,35 +333,35 @@ TEST_CASE("an incomplete record does not show that only one line launches a kern
     recorded.add_lines();
     recorded.add_device("freed.nvcudmp.gz");
     spoil(recorded.session);
-    const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+    const diagnose::Finding finding = recorded.report(700, true, Fact::several_running).findings.at(0);
     CHECK(finding.launch->kernel == "fill(int*, int)");
-    CHECK(finding.grade == Grade::inferred);
+    CHECK(finding.evidence.grade() == Grade::inferred);
   }
 }
 
 TEST_CASE("a dump that does not match leaves several candidates unchanged") {
-  const auto answer = [](const char* dump, std::uint32_t code, Grade grade, const auto& change) {
+  const auto answer = [](const char* dump, std::uint32_t code, Fact fact, const auto& change) {
     Recorded recorded;
     recorded.add_lines();
     recorded.add_device(dump);
     change(recorded);
-    return recorded.report(code, true, grade).findings.at(0);
+    return recorded.report(code, true, fact).findings.at(0);
   };
   const auto as_it_is = [](Recorded&) {};
   const auto changes = [](const diagnose::Finding& finding) {
-    return finding.location.line != 10 || finding.because.text() != "it is one of these" ||
+    return finding.location.line != 10 || finding.evidence.text() != "it is one of these" ||
            finding.candidates.size() != 2;
   };
-  CHECK(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
-  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 716, Grade::inferred, as_it_is)));
-  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 710, Grade::inferred, as_it_is)));
-  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::proven, as_it_is)));
-  CHECK_FALSE(changes(answer("load.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
-  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+  CHECK(changes(answer("freed.nvcudmp.gz", 700, Fact::several_running, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 716, Fact::several_running, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 710, Fact::several_running, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Fact::ran_alone, as_it_is)));
+  CHECK_FALSE(changes(answer("load.nvcudmp.gz", 700, Fact::several_running, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Fact::several_running, [](Recorded& recorded) {
     recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
   })));
   // The dump shows the kernel of this candidate, but with a different grid.
-  const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+  const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Fact::several_running, [](Recorded& recorded) {
     recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
   });
   CHECK_FALSE(changes(finding));
@@ -386,7 +384,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
     failure.kind = kind;
     failure.code = 700;
     failure.process = &recorded.session.processes[0];
-    failure.grade = Grade::inferred;
+    failure.evidence.add(Fact::several_running);
     failure.candidates = {{&recorded.failing(), "next", 3}, {&failure.process->record.operations[1], "or this", 2}};
     failure.candidates.front().node = led_by;
     std::vector<analyse::Failure> failures = {failure};
@@ -428,7 +426,7 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; the grid was not recorded; that is candidate 1");
-  CHECK(report.findings.at(0).because.text().find("a node of the line listed first may run") != std::string::npos);
+  CHECK(report.findings.at(0).evidence.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
 TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it contains") {
@@ -515,10 +513,10 @@ TEST_CASE("no dump: a proven failure gets the only assertion that its rerun prin
   const auto print = [&](const std::string& pass, const std::string& text) {
     std::ofstream(recorded.session.folder / pass / "output.txt") << text;
   };
-  const auto report = [&](analyse::Grade grade) {
+  const auto report = [&](analyse::Fact fact) {
     analyse::Failure failure;
     failure.code = 710;
-    failure.grade = grade;
+    failure.evidence.add(fact);
     failure.process = &recorded.session.processes[0];
     failure.candidates = {{&recorded.failing(), "next", 3}};
     failure.again_process = &recorded.session.reruns[0][0];
@@ -531,17 +529,17 @@ TEST_CASE("no dump: a proven failure gets the only assertion that its rerun prin
   const std::string unnamed = "/tmp/k.py:34: unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
   print("confirm", unnamed);
   print("device", unnamed);
-  const Diagnosis proven = report(analyse::Grade::proven);
+  const Diagnosis proven = report(analyse::Fact::ran_alone);
   CHECK(section(proven, "Device") == Lines{"k.py:34  block 0,0,0 thread 7,0,0; 1 thread, one assertion",
                                            "assertion `0 <= i < 9` failed",
                                            "the only assertion printed in the rerun in which this launch failed"});
   CHECK(notes(proven, "assertion-printed").empty());
-  CHECK_FALSE(report(analyse::Grade::bracketed).findings.at(0).device);
+  CHECK_FALSE(report(analyse::Fact::one_running).findings.at(0).device);
 
   print("confirm", unnamed + kOtherAssertion);
-  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+  CHECK_FALSE(report(analyse::Fact::ran_alone).findings.at(0).device);
   print("confirm", "");
-  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+  CHECK_FALSE(report(analyse::Fact::ran_alone).findings.at(0).device);
 }
 
 TEST_CASE("the report says why the line on the device is unknown") {

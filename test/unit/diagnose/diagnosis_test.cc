@@ -82,8 +82,7 @@ analyse::Failure failure_of(const session::Process& process, std::size_t candida
   failure.code = 700;
   failure.process = &process;
   failure.reported = &process.record.errors[0];
-  failure.grade = candidates == 1 ? analyse::Grade::bracketed : analyse::Grade::inferred;
-  failure.because = "markers";
+  failure.evidence = {candidates == 1 ? analyse::Fact::one_running : analyse::Fact::several_running, "markers"};
   for (std::size_t i = 0; i < candidates; ++i) {
     failure.candidates.push_back({&process.record.operations[i], "next in line", 100 + i});
   }
@@ -96,7 +95,7 @@ Diagnosis report_of(const session::Session& session, std::vector<analyse::Failur
   analysis.reruns = std::move(reruns);
   analysis.verdict = analyse::Verdict::cuda_failure;
   analysis.failures = std::move(failures);
-  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
+  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
   analysis.notes = {{analyse::NoteCode::python_off, "Python stacks are off"},
                     {analyse::NoteCode::python_off, "Python stacks are off"}};
   return diagnose::SessionState(session, analysis).diagnosis();
@@ -216,7 +215,7 @@ TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
     session::Operation again = session.processes[0].record.operations[0];
     if (alone) again.flags |= wire::operation::kAlone;
     analyse::Failure failure = failure_of(session.processes[0], 1);
-    failure.grade = analyse::Grade::proven;
+    failure.evidence.add(analyse::Fact::ran_alone);
     failure.again = &again;
     analyse::Analysis analysis;
     analysis.verdict = analyse::Verdict::cuda_failure;
@@ -259,7 +258,7 @@ TEST_CASE("candidates on one line are merged, and the reason says that the line 
   REQUIRE(finding.candidates.size() == 1);
   CHECK(finding.candidates[0].launches == 3);
   CHECK(finding.candidates[0].because == "next in line (3 launches on this line)");
-  CHECK(finding.because == "markers; the line is known, but not which of its 3 launches failed");
+  CHECK(finding.evidence == "markers; the line is known, but not which of its 3 launches failed");
 }
 
 TEST_CASE("a proven line has the number of the replay only if that is known") {
@@ -268,7 +267,7 @@ TEST_CASE("a proven line has the number of the replay only if that is known") {
   for (const std::size_t candidates : {1, 2}) {
     for (const bool known : {true, false}) {
       analyse::Failure failure = failure_of(session.processes[0], candidates);
-      failure.grade = analyse::Grade::proven;
+      failure.evidence.add(analyse::Fact::ran_alone);
       failure.call_not_known = !known;
       const Diagnosis report = report_of(session, {failure});
       CHECK(report.findings.at(0).launch->replay.has_value() == (known && candidates == 1));
@@ -297,7 +296,7 @@ TEST_CASE("a line that a rerun proved at another call has the shape from the rer
   again.grid = {4, 1, 1};
   for (const bool known : {true, false}) {
     analyse::Failure failure = failure_of(session.processes[0], 1);
-    failure.grade = analyse::Grade::proven;
+    failure.evidence.add(analyse::Fact::ran_alone);
     failure.again = &again;
     failure.again_process = &session.processes[0];
     failure.call_not_known = !known;
@@ -357,7 +356,7 @@ TEST_CASE("candidates on several lines are all listed, likeliest first") {
   CHECK(finding.candidates[0].location.line == 3);
   CHECK(finding.candidates[0].launches == 2);
   CHECK(finding.candidates[1].location.line == 7);
-  CHECK(finding.because == "markers");
+  CHECK(finding.evidence == "markers");
 }
 
 TEST_CASE("the location of a failed call is the call, with all its dimensions") {
@@ -507,7 +506,7 @@ analyse::Failure refused(session::Process& process, std::uint32_t code, const ch
   failure.code = code;
   failure.process = &process;
   failure.reported = &error;
-  failure.grade = analyse::Grade::proven;
+  failure.evidence.add(analyse::Fact::ran_alone);
   return failure;
 }
 

@@ -100,9 +100,9 @@ TEST_CASE("a failure in compiled code names the line that fails without the comp
   CHECK(located.findings[0].location.line == 29);
   CHECK(located.findings[0].launch->kernel == kFused);
   CHECK(eager_lines(located.findings[0]) == std::vector{18});
-  CHECK(located.findings[0].because.text().find("without torch.compile") == std::string::npos);
+  CHECK(located.findings[0].evidence.text().find("without torch.compile") == std::string::npos);
   session.reruns[0][0].record.frozen_code = session.reruns[0][0].record.errors[0].code = 700;
-  CHECK(report_of(session).findings[0].because.text().ends_with(
+  CHECK(report_of(session).findings[0].evidence.text().ends_with(
       "; without torch.compile, the error is illegal memory access (700)"));
   session = compiled();
 
@@ -117,7 +117,7 @@ TEST_CASE("a failure in compiled code names the line that fails without the comp
         "without torch.compile");
   REQUIRE(finding.cause->proof.size() == 1);
   CHECK(finding.arguments[finding.cause->proof[0]].name == "indices");
-  CHECK(finding.grade == analyse::Grade::bracketed);
+  CHECK(finding.evidence.grade() == analyse::Grade::bracketed);
 }
 
 TEST_CASE("no line is named if processes without a rank fail at several lines without the compiler") {

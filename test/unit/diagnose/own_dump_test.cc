@@ -12,6 +12,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
+using analyse::Fact;
 using analyse::Grade;
 
 constexpr std::uint32_t kUnknown = 719;  // the recorder's code for a failure that is only in the dump
@@ -35,7 +36,7 @@ struct Run {
     analyse::Failure failure;
     failure.code = kUnknown;
     failure.process = &session.processes[0];
-    failure.grade = Grade::bracketed;
+    failure.evidence.add(Fact::one_running);
     failure.candidates = {{&failure.process->record.operations[0], "next", 3}};
     std::vector<analyse::Failure> failures = {failure};
     symbolize::DeviceTestimony testimony;
@@ -53,7 +54,7 @@ struct Run {
 
 TEST_CASE("the dump proves the only launch that can have run its kernel") {
   const analyse::Failure failure = Run().weighed();
-  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.evidence.grade() == Grade::proven);
   CHECK(failure.code == 700);
   CHECK(failure.dumped);
 }
@@ -62,23 +63,23 @@ TEST_CASE("a dump of another process with the same pid proves nothing") {
   Run run;
   const session::Process other = run.session.processes[0];
   const analyse::Failure failure = run.weighed(other);
-  CHECK(failure.grade == Grade::bracketed);
+  CHECK(failure.evidence.grade() == Grade::bracketed);
   CHECK(failure.code == kUnknown);
   CHECK_FALSE(failure.dumped);
-  CHECK(failure.because.text().find("code is unknown") != std::string::npos);
+  CHECK(failure.evidence.text().find("code is unknown") != std::string::npos);
 }
 
 TEST_CASE("a dump proves no launch if another kernel launched its kernel") {
   Run run;
   run.shown.from_kernel = true;
-  CHECK(run.weighed().grade == Grade::bracketed);
+  CHECK(run.weighed().evidence.grade() == Grade::bracketed);
   CHECK(run.weighed().code == 700);
 }
 
 TEST_CASE("a dump of a kernel that no candidate launches weakens the answer") {
   Run run;
   run.shown.mangled = "_Z5otherv";
-  CHECK(run.weighed().grade == Grade::inferred);
+  CHECK(run.weighed().evidence.grade() == Grade::inferred);
   CHECK(run.weighed().code == 700);
 }
 

@@ -165,10 +165,10 @@ TEST_CASE("a rerun names operators and tensors of a race") {
 TEST_CASE("operators that use every element give exact byte ranges") {
   Runs runs;
   const Diagnosis whole = runs.report();
-  CHECK(whole.findings[0].grade == analyse::Grade::proven);
+  CHECK(whole.findings[0].evidence.grade() == analyse::Grade::proven);
   CHECK(whole.findings[0].race->accesses[0].exact);
   CHECK(whole.findings[0].race->accesses[0].begin == kThen - 64);
-  const auto grade = [&] { return runs.report().findings[0].grade; };
+  const auto grade = [&] { return runs.report().findings[0].evidence.grade(); };
   runs.deliveries()[2].whole = false;
   CHECK(grade() == analyse::Grade::inferred);
   runs.deliveries()[2].whole = true;
@@ -185,7 +185,7 @@ TEST_CASE("the schema decides if the kernel's code does not") {
   REQUIRE(race.findings.size() == 1);
   CHECK(!race.findings[0].race->possible);
   CHECK(race.findings[0].race->accesses[0].mode == RaceMode::write);
-  CHECK(race.findings[0].because.text().find("schema") != std::string::npos);
+  CHECK(race.findings[0].evidence.text().find("schema") != std::string::npos);
   runs.deliveries()[0].values[0].written = false;
   const Diagnosis none = runs.report();
   CHECK(none.findings.empty());
@@ -241,10 +241,10 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   runs.session.rerun_races[0]->found[0].second.parameter = 8;
   const Diagnosis other = runs.report();
   CHECK(!other.findings[0].race->accesses[0].tensor);
-  CHECK(other.findings[0].because.text().ends_with("; a rerun did not show the race again"));
-  CHECK(other.findings[0].grade == analyse::Grade::inferred);
+  CHECK(other.findings[0].evidence.text().ends_with("; a rerun did not show the race again"));
+  CHECK(other.findings[0].evidence.grade() == analyse::Grade::inferred);
   runs.session.manifest.passes[1].cut_short = session::CutShort::time_limit;
-  CHECK(runs.report().findings[0].because.text().ends_with("(time limit) did not show the race again"));
+  CHECK(runs.report().findings[0].evidence.text().ends_with("(time limit) did not show the race again"));
 }
 
 TEST_CASE("a rerun may show the two accesses in the other order") {

@@ -41,7 +41,7 @@ Status one_stream() {
   stream.issued = 131;
   stream.completed = 125;
   stream.proven = true;
-  stream.grade = analyse::Grade::bracketed;
+  stream.known_by = analyse::Fact::one_running;
   stream.candidates = 1;
   stream.operations = {kernel(126, "spin<float>(float*)", 41)};
   stream.more = 5;
@@ -107,7 +107,7 @@ TEST_CASE("calls of one line are merged, and unproven work is marked as suspecte
   Status status = one_stream();
   OpenStream& stream = status.processes[0].streams[0];
   stream.proven = false;
-  stream.grade = analyse::Grade::suspected;
+  stream.known_by = analyse::Fact::rule;
   stream.candidates = 6;
   stream.operations = {kernel(126, "a", 41), kernel(127, "a", 41), kernel(128, "b", 42)};
   stream.more = 3;

@@ -76,8 +76,7 @@ struct ThreadRuns {
     failure.code = 710;
     failure.process = &session.processes[0];
     failure.candidates = {{&session.processes[0].record.operations[0], "next in line", 0}};
-    failure.grade = analyse::Grade::proven;
-    failure.because = "it failed in a rerun";
+    failure.evidence = {analyse::Fact::ran_alone, "it failed in a rerun"};
     if (confirmed) {
       failure.again_process = &session.reruns[0][0];
       failure.again = &failure.again_process->record.operations[0];
@@ -109,8 +108,8 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
   REQUIRE(finding.thread_start);
   CHECK((finding.thread_start->issued.file == kLaunchingLibrary && finding.thread_start->issued.line == 2567));
   CHECK(finding.thread_start->stack.size() == 3);
-  CHECK(finding.grade == analyse::Grade::proven);
-  CHECK(finding.because ==
+  CHECK(finding.evidence.grade() == analyse::Grade::proven);
+  CHECK(finding.evidence ==
         "it failed in a rerun; the operation was issued at " + std::string(kLaunchingLibrary) +
             ":2567, embedding, on a thread that runs none of your code; the line shown started that thread");
   const std::string text = report::write_text(runs.report(), {report::Verbosity::verbose, false, 200, false});
@@ -131,7 +130,7 @@ TEST_CASE("the first user line leads, through threads that started threads") {
   CHECK((finding.location.file == kStartingScript && finding.location.line == 7));
   CHECK(finding.thread_start->stack.size() == 4);
   runs.deliveries()[0].pool = true;
-  CHECK(runs.finding().because.text().ends_with("the line shown submitted this work to the thread's pool"));
+  CHECK(runs.finding().evidence.text().ends_with("the line shown submitted this work to the thread's pool"));
 }
 
 TEST_CASE("the latest start that was reported before the operation counts") {

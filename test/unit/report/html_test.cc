@@ -54,16 +54,16 @@ TEST_CASE("processes that failed alike share an article, and others have separat
 
 TEST_CASE("a line that is only likely is not called the line that failed") {
   Diagnosis report = python_report();
-  const auto heading = [&](analyse::Grade grade) {
-    report.findings[0].grade = grade;
+  const auto heading = [&](analyse::Fact fact) {
+    report.findings[0].evidence.add(fact);
     const std::string page = write_html(report), before = "<figure class=\"own\"><figcaption><b>";
     const std::size_t begin = page.find(before) + before.size();
     return page.substr(begin, page.find("</b>", begin) - begin);
   };
-  CHECK(heading(analyse::Grade::proven) == "The line that failed");
-  CHECK(heading(analyse::Grade::bracketed) == "The line that failed");
-  CHECK(heading(analyse::Grade::inferred) == "The likeliest line");
-  CHECK(heading(analyse::Grade::suspected) == "The suspected line");
+  CHECK(heading(analyse::Fact::ran_alone) == "The line that failed");
+  CHECK(heading(analyse::Fact::one_running) == "The line that failed");
+  CHECK(heading(analyse::Fact::several_running) == "The likeliest line");
+  CHECK(heading(analyse::Fact::rule) == "The suspected line");
 }
 
 namespace {
@@ -187,7 +187,7 @@ TEST_CASE("data from the program stays text, whatever it contains") {
                             &finding.location.function, &finding.candidates[1].because}) {
     *text = attack;
   }
-  finding.because = attack;
+  finding.evidence.retell(attack);
   finding.excerpt = {{12, attack}};
   finding.fix = {attack, "https://example.org/\"onclick=\"y"};
   finding.stack.python = {{attack, 1, attack, true}};

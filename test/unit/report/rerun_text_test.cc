@@ -64,8 +64,7 @@ TEST_CASE("after the reruns, only the rows that changed are printed") {
   Diagnosis proven = device_report();
   proven.passes.push_back({session::PassKind::confirm, "proven", 3, 0, 0});
   proven.passes.back().judged = analyse::Rerun::Outcome::proven;
-  proven.findings[0].grade = analyse::Grade::proven;
-  proven.findings[0].because = "in a rerun, call 1,847 of this line ran alone and failed";
+  proven.findings[0].evidence = {analyse::Fact::ran_alone, "in a rerun, call 1,847 of this line ran alone and failed"};
   TextOptions options{Verbosity::normal, false, 80, false};
   options.is_latest = true;
   RerunText text(python_report(), options);

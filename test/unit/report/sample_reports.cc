@@ -22,8 +22,7 @@ Finding illegal_access() {
   finding.runtime_name = "cudaErrorIllegalAddress";
   finding.title = "illegal memory access";
   finding.text = "A kernel read or wrote memory that is not its own.";
-  finding.because = "markers leave one operation";
-  finding.grade = analyse::Grade::bracketed;
+  finding.evidence = {analyse::Fact::one_running, "markers leave one operation"};
   finding.fix = {"check the pointers"};
   finding.pid = 4711;
   finding.host = "node7";
@@ -77,8 +76,7 @@ Diagnosis native_report() {
   finding.caller = in_python("/home/u/solver.py", 27, "smooth_step", "lib.smooth(x)");
   finding.related = {{Role::caller, *finding.caller}};
   finding.via = "ctypes, libsmooth.so";
-  finding.grade = analyse::Grade::inferred;
-  finding.because = "two streams were cut off";
+  finding.evidence = {analyse::Fact::several_running, "two streams were cut off"};
   finding.found_at_exit = true;
   Launch copy;
   copy.operation = session::Work::copy;
@@ -101,7 +99,7 @@ Diagnosis refused_report() {
   finding.code = 9;
   finding.name.clear();
   finding.title = "invalid configuration";
-  finding.grade = analyse::Grade::suspected;
+  finding.evidence.add(analyse::Fact::rule);
   finding.location = {"", "scale", symbolize::Language::cplusplus, "", "/opt/app/libscale.so", 0};
   finding.reported_api = "cudaLaunchKernel";
   finding.reported_at = finding.location;
@@ -119,9 +117,9 @@ Diagnosis crowded_report() {
   std::string words;
   for (int i = 0; i < 60; ++i) words += fmt::format("reason{} ", i);
   finding.text = words;
-  finding.because = words;
+  finding.evidence.retell(words);
   finding.fix = {words, words, words};
-  finding.grade = analyse::Grade::inferred;
+  finding.evidence.add(analyse::Fact::several_running);
   finding.caller = finding.location;
   for (int i = 0; i < 40; ++i) finding.candidates.push_back({finding.location, *finding.launch, words, 1});
   for (int i = 0; i < 60; ++i) finding.stack.python.push_back({"/home/u/deep.py", i + 1, words, true});
@@ -141,7 +139,7 @@ Diagnosis crowded_report() {
   finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
   finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
   finding.saved_launch = SavedLaunch{words, {20, 18, 1, 1}};
-  finding.related = {{Role::forward, finding.location, analyse::Grade::proven}, {Role::started, finding.location}};
+  finding.related = {{Role::forward, finding.location, analyse::Fact::noted}, {Role::started, finding.location}};
   TensorMemory& tensors = finding.memory_use.emplace().tensors.emplace();
   tensors.holders.assign(40, {4096, 2, finding.location, words});
   tensors.exceptions.assign(4, {words, finding.location, 4096});

@@ -75,7 +75,7 @@ TEST_CASE("the rules are causes or, without one, errors, each once; a suspected 
   report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
   report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";
   report.findings.push_back(report.findings[1]);
-  report.findings[3].grade = cudadiag::analyse::Grade::proven;
+  report.findings[3].evidence.add(cudadiag::analyse::Fact::ran_alone);
   const json run = run_of(report);
   std::vector<std::string> rules;
   for (const json& rule : run["tool"]["driver"]["rules"]) rules.push_back(rule["id"].get<std::string>());
@@ -91,7 +91,7 @@ TEST_CASE("the rules are causes or, without one, errors, each once; a suspected 
 TEST_CASE("other lines of a finding are related locations") {
   CHECK(related(native_report()) == std::vector<std::string>{"caller", "another candidate: next on the other stream"});
   Diagnosis report = python_report();
-  report.findings[0].related = {{Role::forward, report.findings[0].location, cudadiag::analyse::Grade::inferred}};
+  report.findings[0].related = {{Role::forward, report.findings[0].location, cudadiag::analyse::Fact::matched}};
   report.ranks = RanksPart{3, RanksDifference::absence, {{}, {}}};
   report.ranks->ranks[0].rank = 0;
   report.ranks->ranks[0].has_come = true;
@@ -126,7 +126,7 @@ TEST_CASE("data from the program is ASCII, without control sequences") {
                             &finding.candidates[1].because}) {
     *text = attack;
   }
-  finding.because = attack;
+  finding.evidence.retell(attack);
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
   report.notes = {{analyse::NoteCode::launcher, attack}};
   const std::string written = write_sarif(report, "1.2.3");

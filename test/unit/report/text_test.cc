@@ -255,7 +255,7 @@ TEST_CASE("what is unknown on the GPU, and the passes, have rows only with -v") 
 
 TEST_CASE("streams are A, B and C in the order in which the report mentions them, and addresses with -v") {
   Diagnosis report = native_report();
-  report.findings[0].because = "stream 0x2f00 waits for stream 0x1f00, and stream 0x2f00 does not end";
+  report.findings[0].evidence.retell("stream 0x2f00 waits for stream 0x1f00, and stream 0x2f00 does not end");
   report.findings[0].excerpt = {{12, "puts(\"stream 0x1f00\");"}};
   const std::string text = write_text(report, {});
   CHECK(text.find("stream A waits for stream B, and stream A does not end") != text.npos);
@@ -409,7 +409,7 @@ TEST_CASE("a plain rerun is named first if the last rerun could not prove the an
   CHECK(next(report) == plain + "\n        " + sanitize);
 
   Diagnosis proven = report;
-  proven.findings[0].grade = cudadiag::analyse::Grade::proven;
+  proven.findings[0].evidence.add(cudadiag::analyse::Fact::ran_alone);
   CHECK(next(proven) == sanitize);
   Diagnosis foreign = report;
   foreign.foreign = "it belongs to another user";
@@ -423,7 +423,7 @@ TEST_CASE("a code that does not say what failed leads to a rerun that waits for 
   Diagnosis report = python_report();
   report.session = "/s";
   report.findings[0].kind = cudadiag::analyse::Kind::sync_error;
-  report.findings[0].grade = cudadiag::analyse::Grade::suspected;
+  report.findings[0].evidence.add(cudadiag::analyse::Fact::rule);
   const auto named = [&] {
     return write_text(report, kVerbose)
                .find("\nNext    cudadiag bisect /s --window all  # shows whether earlier GPU work failed;") !=
@@ -460,7 +460,7 @@ TEST_CASE("a narrow terminal shows causes and steps whole") {
   Diagnosis report = explained_report();
   const std::string sentence = "a long sentence that goes on and on, as those of causes and of the steps do, and on ";
   report.findings[0].cause->text = sentence + sentence + "end of it";
-  report.findings[0].because = sentence + sentence + "end of that";
+  report.findings[0].evidence.retell(sentence + sentence + "end of that");
   report.findings[0].fix = {sentence + "end of the first", sentence + "end of the second"};
   const std::string text = write_text(report, {Verbosity::normal, false, 40, false});
   for (const char* end : {"end of it", "end of that", "end of the first", "end of the second"}) {
@@ -488,7 +488,7 @@ TEST_CASE("no member of a report reaches the terminal unescaped") {
         &finding.caller->function, &finding.candidates[1].because, &finding.candidates[1].location.file}) {
     *text = attack;
   }
-  finding.because = attack;
+  finding.evidence.retell(attack);
   finding.launch->kernel = attack;
   finding.launch->operation = session::Work::kernel;
   finding.fix = {attack};

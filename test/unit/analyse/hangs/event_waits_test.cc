@@ -31,7 +31,7 @@ TEST_CASE("an operation that waits for an event after an unfinished operation ha
   picture.issue(s, op::Kind::event_wait, 0, kEvent);
   picture.issue(s, op::Kind::kernel, op::kMarked);
   CHECK(candidate_streams(picture) == StreamIds{t});
-  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::bracketed);
 }
 
 TEST_CASE("a wait for an event that the stream had reached excludes nothing") {
@@ -138,7 +138,7 @@ TEST_CASE("an event that the host saw complete shows how far its stream had got"
     REQUIRE(failure->candidates.size() == (result == 0 ? 1 : 2));
     if (result == 0) {
       CHECK(failure->candidates[0].operation->ordinal == 3);
-      CHECK(failure->because == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
+      CHECK(failure->evidence == "operation 2 on stream 0x100 had finished; only operation 3 could have been running");
     }
   }
 }

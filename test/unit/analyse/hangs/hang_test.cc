@@ -37,7 +37,7 @@ TEST_CASE("an unwritten marker after one operation brackets where it hangs") {
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
   CHECK(failure->kind == Kind::hang);
-  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->evidence.grade() == Grade::bracketed);
   CHECK(failure->candidates.size() == 1);
   CHECK(failure->hang->seconds == 60);
   CHECK(failure->hang->thread == nullptr);
@@ -61,9 +61,9 @@ TEST_CASE("a wait for a context with two unfinished streams does not decide betw
   run.wait(wire::thread::Wait::context);
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
   CHECK(failure->candidates.size() == 3);
-  CHECK(failure->because ==
+  CHECK(failure->evidence ==
         "any of 3 operations on 2 streams may be the unfinished one, because no marker separates them");
   CHECK(failure->hang->site == 1);
 }
@@ -86,7 +86,7 @@ TEST_CASE("of several operations, one that waits for a value leads") {
   run.issue(stream, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
   CHECK(failure->candidates.front().operation->ordinal == 3);
   CHECK(failure->candidates.size() == 3);
 }
@@ -101,9 +101,9 @@ TEST_CASE("earlier work of the legacy stream may block a blocking stream") {
   SUBCASE("if the stream is a blocking one") {
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->evidence.grade() == Grade::inferred);
     CHECK(failure->candidates.size() == 2);
-    CHECK(failure->because ==
+    CHECK(failure->evidence ==
           "any of 2 operations on 2 streams may be the unfinished one, because streams may wait for each other");
   }
   SUBCASE("also if a stream blocks the legacy one, which blocks another") {
@@ -121,24 +121,24 @@ TEST_CASE("earlier work of the legacy stream may block a blocking stream") {
     run.issue(apart, op::Kind::kernel, op::kMarked);
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->evidence.grade() == Grade::inferred);
     CHECK(failure->candidates.size() == 3);
   }
   SUBCASE("but not a non-blocking stream") {
     streams[stream].flags = wire::stream::kNonBlocking;
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::bracketed);
+    CHECK(failure->evidence.grade() == Grade::bracketed);
     CHECK(failure->candidates.front().operation->stream == stream);
   }
   SUBCASE("and not one of another context") {
     run.process.record.contexts.push_back(run.process.record.contexts.front());
     streams[stream].context = 1;
-    CHECK(hang(run.process, 60)->grade == Grade::bracketed);
+    CHECK(hang(run.process, 60)->evidence.grade() == Grade::bracketed);
   }
   SUBCASE("and not if it was seen to finish") {
     streams[legacy].marker = streams[legacy].marker_issued = 1;
-    CHECK(hang(run.process, 60)->grade == Grade::bracketed);
+    CHECK(hang(run.process, 60)->evidence.grade() == Grade::bracketed);
   }
 }
 
@@ -150,10 +150,10 @@ TEST_CASE("later work of the legacy stream blocks nothing that was issued before
   run.issue(legacy, op::Kind::kernel, op::kMarked);
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
-  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->evidence.grade() == Grade::bracketed);
   CHECK(failure->candidates.front().operation->stream == stream);
   run.process.record.operations.back().thread = 1;
-  CHECK(hang(run.process, 60)->grade == Grade::inferred);
+  CHECK(hang(run.process, 60)->evidence.grade() == Grade::inferred);
 }
 
 TEST_CASE("a marker queued before the next operation covers only what came before that operation") {
@@ -167,7 +167,7 @@ TEST_CASE("a marker queued before the next operation covers only what came befor
     run.issue(stream, op::Kind::kernel, op::kMarkedBefore);
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->evidence.grade() == Grade::inferred);
     CHECK(failure->candidates.size() == 3);
   }
   SUBCASE("whatever happened to that operation") {
@@ -192,7 +192,7 @@ TEST_CASE("operations whose records are lost are counted as possible ones") {
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
   CHECK(failure->candidates.size() == 2);
-  CHECK(failure->because ==
+  CHECK(failure->evidence ==
         "any of 3 operations may be the unfinished one, because no marker separates them; the records of 1 of them are "
         "lost");
 }
@@ -206,7 +206,7 @@ TEST_CASE("a wait for an event whose recording is lost may wait for any stream")
   run.process.record.dropped_operations = 1;
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
-  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->evidence.grade() == Grade::inferred);
   CHECK(failure->candidates.size() == 2);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("a stream that waits for a value comes after the stream that should wr
     run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::bracketed);
+    CHECK(failure->evidence.grade() == Grade::bracketed);
     CHECK(failure->candidates.front().operation->stream == second);
   }
   SUBCASE("or is listed with it if that one may be blocked") {
@@ -227,7 +227,7 @@ TEST_CASE("a stream that waits for a value comes after the stream that should wr
     run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
     const auto failure = hang(run.process, 60);
     REQUIRE(failure);
-    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->evidence.grade() == Grade::inferred);
     CHECK(failure->candidates.size() == 2);
   }
 }

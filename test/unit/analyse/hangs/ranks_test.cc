@@ -478,7 +478,7 @@ TEST_CASE("a job that was ended after a long wait for a rank has hung, but a job
     }
     REQUIRE(analysis.failures.size() == 1);
     CHECK(analysis.failures.front().kind == Kind::hang);
-    CHECK(analysis.failures.front().grade == Grade::bracketed);
+    CHECK(analysis.failures.front().evidence.grade() == Grade::bracketed);
     CHECK(analysis.failures.front().hang->seconds == 60);
     REQUIRE(analysis.ranks);
     CHECK(analysis.ranks->number == 2);

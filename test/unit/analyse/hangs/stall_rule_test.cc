@@ -345,8 +345,8 @@ TEST_CASE("a stall that is read back from the manifest gives the same hang") {
   const auto failure = hang_again(run.process, read.stalls[0]);
   REQUIRE(failure);
   CHECK(failure->kind == Kind::hang);
-  CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because ==
+  CHECK(failure->evidence.grade() == Grade::bracketed);
+  CHECK(failure->evidence ==
         "no operation of stream 0x100 is known to have finished; operation 1 is the only one that the stream can be "
         "executing; cudadiag saw no earlier call on its line take 0.8 s");
   CHECK(failure->hang->stall == &read.stalls[0]);
