@@ -13,8 +13,8 @@
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"
@@ -30,34 +30,6 @@ namespace {
 
 constexpr std::string_view kVariables = "env.";
 
-std::string parameter_of(const Access& access) {
-  if (!access.parameter) return "";
-  std::string name = fmt::format("parameter {}", *access.parameter);
-  if (access.parameter_byte != 0) name += fmt::format(" at byte {}", access.parameter_byte);
-  return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
-}
-
-std::optional<causes::FailedAccess> access_of(const Finding& finding) {
-  if (!finding.access) return std::nullopt;
-  const Access& access = *finding.access;
-  if (access.relation == Relation::inside || access.relation == Relation::unknown) return std::nullopt;
-  constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
-  constexpr std::size_t kColumns = 60;
-  const std::string kernel = finding.launch ? short_kernel_name(finding.launch->kernel, kColumns) : "";
-  return causes::FailedAccess{.relation = access.relation,
-                              .shared = access.space == sass::Space::shared,
-                              .kernel = kernel.empty() ? "the kernel" : kernel + "()",
-                              .verb = kVerbs[static_cast<int>(access.kind)],
-                              .parameter = parameter_of(access),
-                              .pointer = access.pointer,
-                              .bytes = access.bytes,
-                              .alignment = sass::alignment_of(access.bytes),
-                              .distance = access.distance,
-                              .farthest = access.by_code && access.relation != Relation::misaligned,
-                              .overflow = access.overflow,
-                              .allocation = access.allocation};
-}
-
 // Returns true if the cause may be something other than the pointer to freed memory. The launch may be one of several
 // candidates, or the pointer may be a stale field of a structure.
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
@@ -71,6 +43,10 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
 bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
+}
+
+bool tells_where(const std::optional<Access>& access) {
+  return access && access->relation != Relation::inside && access->relation != Relation::unknown;
 }
 
 class Gathering {
@@ -91,9 +67,7 @@ class Gathering {
       symptoms.source = symbolize::without_comment(
           finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
     }
-    for (const symbolize::PythonFrame& frame : finding.stack.python) {
-      symptoms.python.push_back({frame.file, frame.function, frame.user});
-    }
+    symptoms.python = finding.stack.python;
     symptoms.arguments = finding.arguments;
     symptoms.directory = report_.working_directory;
     if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
@@ -108,7 +82,7 @@ class Gathering {
         symptoms.asynchronous && &first == &finding && races_ && !analyse::failed_alone(failure);
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
-    symptoms.access = access_of(finding);
+    symptoms.access = finding.access;
     return symptoms;
   }
 
@@ -116,6 +90,7 @@ class Gathering {
   static void add_operation(const Finding& finding, causes::Symptoms& symptoms) {
     if (finding.launch) {
       const Launch& launch = *finding.launch;
+      symptoms.likeliest_kernel = launch.kernel;
       if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
       symptoms.device = launch.device;
       symptoms.in_graph = launch.operation == session::Work::graph || launch.graph_node;
@@ -251,9 +226,8 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     }
     if (!cause) continue;
     // This access was not observed, only inferred from the kernel's code and the recording.
-    if (symptoms.access && finding.access->by_code) cause->certain = false;
-    finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
-                     std::move(cause->link), cause->certain,         std::move(cause->proof)};
+    if (tells_where(finding.access) && finding.access->by_code) cause->certain = false;
+    finding.cause = std::move(*cause);
     if (finding.kind == analyse::Kind::unchecked_error) {
       finding.fix.push_back(causes::in_dialect(check_what_it_returns(*failures[i]), symptoms.dialect));
     }

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::report {

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/ranks/ranks.h"

@@ -6,8 +6,8 @@
 
 #include "base/printable.h"
 #include "diagnose/causes/argument_facts.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "diagnose/kernel_name.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
 #include "session/notes/unrecorded.h"
 #include "session/process_life.h"

@@ -1,6 +1,8 @@
 // Rules for accesses whose address is known. Each rule covers one way in which the address relates to the memory that
 // was meant.
 
+#include <fmt/core.h>
+
 #include <string_view>
 #include <vector>
 
@@ -10,17 +12,24 @@
 namespace cudadiag::causes {
 namespace {
 
-std::string distance_text(const FailedAccess& access) {
+std::string distance_text(const Access& access) {
   if (*access.distance == 0) return "just";
-  return (access.farthest ? "up to " : "") + size_text(*access.distance);
+  const bool farthest = access.by_code && access.relation != Relation::misaligned;
+  return (farthest ? "up to " : "") + size_text(*access.distance);
+}
+
+std::string parameter_text(const Access& access) {
+  std::string name = fmt::format("parameter {}", *access.parameter);
+  if (access.parameter_byte != 0) name += fmt::format(" at byte {}", access.parameter_byte);
+  return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
 }
 
 bool is(const Symptoms& symptoms, Relation relation, Facts& facts) {
-  if (!symptoms.access || symptoms.access->relation != relation || symptoms.access->shared) return false;
-  const FailedAccess& access = *symptoms.access;
-  facts.add("kernel", access.kernel);
-  facts.add("verb", access.verb);
-  if (!access.parameter.empty()) facts.add("parameter", access.parameter);
+  if (!symptoms.access || symptoms.access->relation != relation) return false;
+  const Access& access = *symptoms.access;
+  if (access.space == sass::Space::shared) return false;
+  add_who(symptoms, facts);
+  if (access.parameter) facts.add("parameter", parameter_text(access));
   if (access.distance) facts.add("distance", distance_text(access));
   if (!access.allocation) return true;
   facts.add("bytes", size_text(access.allocation->bytes));
@@ -75,14 +84,14 @@ bool misaligned(const Symptoms& symptoms, Facts& facts) {
   if (!is(symptoms, Relation::misaligned, facts)) return false;
   const std::uint32_t bytes = symptoms.access->bytes;
   facts.add("size", bytes == 0 ? "memory" : size_text(bytes));
-  facts.add("alignment", size_text(symptoms.access->alignment));
+  facts.add("alignment", size_text(sass::alignment_of(bytes)));
   return true;
 }
 
 bool past_shared(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.access || !symptoms.access->shared || symptoms.access->relation != Relation::past_end) return false;
-  facts.add("kernel", symptoms.access->kernel);
-  facts.add("verb", symptoms.access->verb);
+  if (!symptoms.access || symptoms.access->space != sass::Space::shared) return false;
+  if (symptoms.access->relation != Relation::past_end) return false;
+  add_who(symptoms, facts);
   facts.add("distance", *symptoms.access->distance == 0 ? "just" : size_text(*symptoms.access->distance));
   return true;
 }

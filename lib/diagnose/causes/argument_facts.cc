@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 
 namespace cudadiag::causes {
@@ -63,6 +64,14 @@ std::string size_text(std::uint64_t bytes) {
   // Sizes that round to 1024.0 are shown in the next unit.
   for (; size >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+void add_who(const Symptoms& symptoms, Facts& facts) {
+  constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
+  constexpr std::size_t kColumns = 60;
+  const std::string kernel = diagnose::short_kernel_name(symptoms.likeliest_kernel, kColumns);
+  facts.add("kernel", kernel.empty() ? "the kernel" : kernel + "()");
+  facts.add("verb", kVerbs[static_cast<int>(symptoms.access->kind)]);
 }
 
 std::optional<std::uint64_t> extent(const Argument& argument) {
@@ -136,7 +145,7 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double most) {
 }
 
 std::string_view torch_function(const Symptoms& symptoms) {
-  for (const Frame& frame : symptoms.python) {
+  for (const PythonFrame& frame : symptoms.python) {
     if (frame.user) break;
     if (frame.file.ends_with("torch/nn/functional.py")) return frame.function;
   }

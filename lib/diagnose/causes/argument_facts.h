@@ -24,6 +24,9 @@ std::string size_text(std::uint64_t bytes);
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
                const std::string& directory);
 
+// Adds who accessed the memory and how: the facts kernel ("scale()") and verb ("reads").
+void add_who(const Symptoms& symptoms, Facts& facts);
+
 // Returns the number of elements that the argument spans in memory, from the first to the last. Returns nullopt if the
 // shape is unknown, has no elements, or is too large to count.
 std::optional<std::uint64_t> extent(const Argument& argument);

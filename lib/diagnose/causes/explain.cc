@@ -15,10 +15,10 @@ constexpr Family kFamilies[] = {known_bug_rules, access_rules,   indexing_rules,
                                 memory_rules,    library_rules,  allocation_rules, launch_rules,   stream_rules,
                                 device_rules,    hardware_rules, kernel_rules,     hang_rules};
 
-std::optional<Cause> cause_of(const Rule& rule, const Symptoms& symptoms) {
+std::optional<Explanation> cause_of(const Rule& rule, const Symptoms& symptoms) {
   Facts facts;
   if (!fits(rule, symptoms, facts)) return std::nullopt;
-  Cause cause;
+  Explanation cause;
   for (const std::string_view text : rule.texts) {
     const auto whole = filled(text, facts);
     if (!whole) continue;
@@ -40,7 +40,7 @@ std::optional<Cause> cause_of(const Rule& rule, const Symptoms& symptoms) {
 
 }  // namespace
 
-std::optional<Cause> explain(const Symptoms& symptoms) {
+std::optional<Explanation> explain(const Symptoms& symptoms) {
   for (const Family family : kFamilies) {
     if ((family == hang_rules) != symptoms.hang) continue;
     for (const Rule& rule : family()) {

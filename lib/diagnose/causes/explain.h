@@ -2,28 +2,22 @@
 // takes the first match. A wrong cause is worse than none, so if no rule matches, the finding has no cause.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "diagnose/causes/symptoms.h"
+#include "diagnose/facts/cause.h"
 
 namespace cudadiag::causes {
 
-struct Cause {
-  std::string id;
-  std::string text;
-  std::vector<std::pair<std::string, std::string>> facts;
+// `proof` has indices in Symptoms::arguments.
+struct Explanation : diagnose::Cause {
   std::vector<std::string> fix;
-  std::string link;
-  bool certain = false;
-  std::vector<std::size_t> proof;  // indices in Symptoms::arguments
 };
 
-std::optional<Cause> explain(const Symptoms& symptoms);
+std::optional<Explanation> explain(const Symptoms& symptoms);
 
 // Returns the id of every rule, each once, in the order of the table.
 std::vector<std::string_view> cause_ids();

@@ -61,10 +61,9 @@ bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
 // The run's own core dump shows the failing address. This proves that the kernel used the freed memory.
 bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
-  const FailedAccess& access = *symptoms.access;
+  const Access& access = *symptoms.access;
   if (!access.allocation) return false;
-  facts.add("kernel", access.kernel);
-  facts.add("verb", access.verb);
+  add_who(symptoms, facts);
   facts.add("bytes", size_text(access.allocation->bytes));
   add_place(facts, "freed", access.allocation->freed, symptoms.directory);
   return true;

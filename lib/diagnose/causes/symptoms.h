@@ -9,41 +9,23 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/facts/access.h"
 #include "diagnose/facts/argument.h"
 #include "diagnose/facts/hang.h"
-#include "diagnose/facts/where_is.h"
 #include "session/work.h"
+#include "symbolize/source_frame.h"
 
 namespace cudadiag::causes {
 
 using Dim3 = std::array<std::uint32_t, 3>;
+using diagnose::Access;
 using diagnose::Argument;
 using diagnose::Number;
 using diagnose::RanksDifference;
 using diagnose::Relation;
 using diagnose::WaitsFor;
 using session::Work;
-
-// The access that failed, according to the recording and to a core dump or the kernel's code.
-struct FailedAccess {
-  Relation relation = Relation::past_end;
-  bool shared = false;                   // the access is to shared memory
-  std::string kernel;                    // "scale()"
-  std::string verb;                      // "reads"
-  std::string parameter;                 // "parameter 1"; empty if unknown
-  std::optional<std::uint64_t> pointer;  // value of the parameter
-  std::uint32_t bytes = 0;               // size of the access; 0 if unknown
-  std::uint32_t alignment = 0;           // the address must be a multiple of this
-  std::optional<std::uint64_t> distance;
-  bool farthest = false;  // the distance is that of the farthest thread
-  bool overflow = false;  // moved by 2^32 elements, the access would be inside the allocation
-  std::optional<diagnose::PointedMemory> allocation;
-};
-
-struct Frame {
-  std::string file, function;
-  bool user = false;
-};
+using symbolize::PythonFrame;
 
 // The APIs that the process used. Advice names the calls of these APIs.
 struct Dialect {
@@ -81,8 +63,9 @@ struct Symptoms {
   // True if the cause may be something other than the graph's pointer to freed memory. Another operation may have
   // failed, or the pointer may be a stale field of a structure.
   bool pointer_in_doubt = false;
-  bool launch = false;  // the refused call launches a kernel with this grid, block and shared_bytes
-  std::string kernel;   // demangled; empty if several kernels are possible
+  bool launch = false;           // the refused call launches a kernel with this grid, block and shared_bytes
+  std::string kernel;            // demangled; empty if several kernels are possible
+  std::string likeliest_kernel;  // the same, even if several are possible
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic shared memory
   std::string assertion;                     // condition or message of the failed device assertion
@@ -90,9 +73,9 @@ struct Symptoms {
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;
   std::string directory;  // paths below this directory are shown relative to it
-  std::optional<FailedAccess> access;
+  std::optional<Access> access;
   std::string source;                     // text of the true line, without its comment
-  std::vector<Frame> python;              // innermost first
+  std::vector<PythonFrame> python;        // innermost first
   bool captured_by_other_thread = false;  // for a broken capture: another thread began it
   std::uint32_t forked_from = 0;          // pid of the process that forked this one after using CUDA; 0 if unknown
   std::string forked_at;                  // "train.py:39, start"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "diagnose/kernel_name.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
 #include "symbolize/source_excerpt.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/demangle.h"
 #include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/lines/host_line.h"
 #include "diagnose/lines/latest_line.h"
 #include "diagnose/ranks/rank_names.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <span>
 
-#include "diagnose/kernel_name.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
 #include "session/property.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/demangle.h"
-#include "diagnose/kernel_name.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"

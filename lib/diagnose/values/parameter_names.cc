@@ -7,8 +7,8 @@
 #include <string>
 
 #include "analyse/operation_arguments.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/parameter_types.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/values/declared_parameters.h"
 #include "symbolize/file_time.h"

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/stream_name.h"
 #include "report/html/figures.h"
 #include "report/html/svg.h"

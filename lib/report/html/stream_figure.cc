@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/kernel_name.h"
 #include "diagnose/words.h"
 #include "report/html/figures.h"
 #include "report/html/svg.h"

@@ -10,17 +10,9 @@ namespace {
 
 Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
   Symptoms symptoms = gpu_error(relation == Relation::misaligned ? 716 : 700);
-  symptoms.access = FailedAccess{.relation = relation,
-                                 .shared = false,
-                                 .kernel = "scale()",
-                                 .verb = "reads",
-                                 .parameter = "parameter 1",
-                                 .pointer = std::nullopt,
-                                 .bytes = 4,
-                                 .alignment = 4,
-                                 .distance = distance,
-                                 .overflow = false,
-                                 .allocation = diagnose::PointedMemory{}};
+  symptoms.likeliest_kernel = symptoms.kernel;
+  symptoms.access = Access{
+      .bytes = 4, .parameter = 1, .allocation = diagnose::PointedMemory{}, .relation = relation, .distance = distance};
   symptoms.access->allocation->bytes = 16u << 20;
   symptoms.access->allocation->allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 19};
   return symptoms;
@@ -50,7 +42,7 @@ TEST_CASE("an access past the end of the parameter's memory") {
     CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which is 16.0 MiB long");
   }
   SUBCASE("shared memory") {
-    symptoms.access->shared = true;
+    symptoms.access->space = sass::Space::shared;
     CHECK(explain(symptoms)->id == "shared-out-of-range");
     CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
   }
@@ -70,7 +62,7 @@ TEST_CASE("an access before the beginning of the parameter's memory") {
 
 TEST_CASE("freed memory that was found only by its address") {
   Symptoms freed = access(Relation::freed);
-  freed.access->parameter.clear();
+  freed.access->parameter.reset();
   freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->text ==
         "scale() reads memory in an allocation of 16.0 MiB that was freed at scale.cu:30, main before the launch");
@@ -122,8 +114,7 @@ TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresse
         "scale() reads 4 bytes at an address 1 byte past a multiple of 4 bytes; the address is computed from parameter "
         "1");
   misaligned.access->bytes = 0;  // a bulk copy has no element size
-  misaligned.access->alignment = 16;
-  misaligned.access->verb = "copies";
-  misaligned.access->parameter.clear();
+  misaligned.access->kind = sass::AccessKind::copy;
+  misaligned.access->parameter.reset();
   CHECK(explain(misaligned)->text == "scale() copies memory at an address 1 byte past a multiple of 16 bytes");
 }

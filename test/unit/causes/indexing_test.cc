@@ -15,9 +15,9 @@ constexpr const char* kLabel = "t >= 0 && t < n_classes";
 Symptoms embedding() {
   Symptoms symptoms = pytorch_assert(kGather, "IndexKernelUtils.cu");
   symptoms.source = "y = self.emb(idx)";
-  symptoms.python = {{"/v/site-packages/torch/nn/functional.py", "embedding", false},
-                     {"/v/site-packages/torch/nn/modules/sparse.py", "Embedding.forward", false},
-                     {"/home/u/train.py", "forward", true}};
+  symptoms.python = {{"/v/site-packages/torch/nn/functional.py", 0, "embedding", false},
+                     {"/v/site-packages/torch/nn/modules/sparse.py", 0, "Embedding.forward", false},
+                     {"/home/u/train.py", 0, "forward", true}};
   return symptoms;
 }
 
@@ -49,8 +49,8 @@ TEST_CASE("an embedding without values: the cause is certain, the text names no 
 
 TEST_CASE("only frames inside the user's frame name the PyTorch function") {
   Symptoms symptoms = embedding();
-  symptoms.python = {{"/home/u/train.py", "forward", true},
-                     {"/v/site-packages/torch/nn/functional.py", "embedding", false}};
+  symptoms.python = {{"/home/u/train.py", 0, "forward", true},
+                     {"/v/site-packages/torch/nn/functional.py", 0, "embedding", false}};
   CHECK(text_of(symptoms) == "an index is outside the dimension that it indexes");
 }
 

@@ -214,7 +214,7 @@ TEST_CASE("zeros that are not pointers, or that are null by design") {
   CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
   CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed earlier on this thread"));
-  symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
+  symptoms.python = {{"/site-packages/triton/runtime/jit.py", 0, "run", false}};
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
   symptoms.arguments = {pointer_argument("empty", 0, "")};

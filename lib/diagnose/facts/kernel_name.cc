@@ -1,4 +1,4 @@
-#include "diagnose/kernel_name.h"
+#include "diagnose/facts/kernel_name.h"
 
 #include <algorithm>
 
