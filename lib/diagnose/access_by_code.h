@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/allocations.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 #include "sass/byte_ranges.h"
 #include "session/session.h"

@@ -1,11 +1,10 @@
-#include "diagnose/diagnosis.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "analyse/first_failure.h"
 #include "diagnose/access_by_code.h"
 #include "diagnose/explanation.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/finding_builder.h"
 #include "diagnose/forks.h"
 #include "diagnose/known.h"

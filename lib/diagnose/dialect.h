@@ -1,7 +1,7 @@
 // Finds out which APIs a process uses, so that advice names the calls of these APIs.
 #pragma once
 
-#include "diagnose/causes/symptoms.h"
+#include "diagnose/causes/case.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

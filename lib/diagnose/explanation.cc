@@ -8,13 +8,10 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/hangs/hang.h"
-#include "analyse/operation_arguments.h"
 #include "analyse/reruns/reruns.h"
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
-#include "diagnose/facts/kernel_name.h"
-#include "diagnose/facts/place.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"
@@ -23,7 +20,6 @@
 #include "session/area/call_name.h"
 #include "session/notes/forks.h"
 #include "session/property.h"
-#include "symbolize/source_excerpt.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -39,132 +35,53 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
                      [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
 }
 
-// Returns true if all candidates run the same kernel. If not, the likeliest kernel's name proves nothing.
-bool kernel_is_known(const Finding& finding) {
-  return std::all_of(finding.candidates.begin(), finding.candidates.end(),
-                     [&](const CandidateLine& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
-}
-
 bool tells_where(const std::optional<Access>& access) {
   return access && access->relation != Relation::inside && access->relation != Relation::unknown;
 }
 
-class Gathering {
- public:
-  Gathering(const Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis)
-      : report_(report), session_(session), races_(analysis.vanished == analyse::Vanished::race) {}
+// The kind of operation in which a hang is stuck; nullopt if the candidates are of several kinds.
+std::optional<session::Work> stuck_in(const analyse::Failure& hang) {
+  const auto kind = hang.candidates.front().operation->kind;
+  const bool same = std::all_of(hang.candidates.begin(), hang.candidates.end(),
+                                [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
+  if (!same) return std::nullopt;
+  return kind == wire::operation::Kind::host_function ? session::Work::host_function : work_of(kind);
+}
 
-  causes::Symptoms symptoms(const Finding& finding, const analyse::Failure& failure) const {
-    causes::Symptoms symptoms;
-    symptoms.code = finding.code;
-    symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
-    add_operation(finding, symptoms);
-    symptoms.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
-    if (failure.hang) add_hang(finding, failure, symptoms);
-    symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // If the file is newer than the code that ran, its text proves nothing.
-    if (finding.source_newer_than.empty()) {
-      symptoms.source = symbolize::without_comment(
-          finding.location.source, finding.location.language == symbolize::Language::python ? "#" : "//");
-    }
-    symptoms.python = finding.stack.python;
-    symptoms.arguments = finding.arguments;
-    symptoms.directory = report_.working_directory;
-    if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
-    if (failure.swallowed != nullptr) symptoms.swallowed = session::visible_call(*failure.swallowed);
-    add_process(*failure.process, symptoms);
-    const Finding& first = report_.findings.front();
-    if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
-    const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
-                                   [](const Related& line) { return line.role == Role::fork; });
-    if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
-    symptoms.vanished_when_serialised =
-        symptoms.asynchronous && &first == &finding && races_ && !analyse::failed_alone(failure);
-    symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
-    symptoms.foreign_exception = finding.foreign_exception;
-    symptoms.access = finding.access;
-    return symptoms;
+std::uint32_t forked_from(const session::Process& process, const session::Session& session) {
+  if (const auto origin = session::fork_origin(session, process)) return origin->parent->pid;
+  // If the fork is not recorded, a parent with the same command line is evidence of the fork. A child that called exec
+  // has a different command line.
+  for (const session::Process& other : session.processes) {
+    if (other.pid == process.parent_pid && other.argv == process.argv) return other.pid;
   }
+  return 0;
+}
 
- private:
-  static void add_operation(const Finding& finding, causes::Symptoms& symptoms) {
-    if (finding.launch) {
-      const Launch& launch = *finding.launch;
-      symptoms.likeliest_kernel = launch.kernel;
-      if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
-      symptoms.device = launch.device;
-      symptoms.in_graph = launch.operation == session::Work::graph || launch.graph_node;
-      symptoms.launch = launch.operation == session::Work::kernel;
-      symptoms.grid = launch.grid;
-      symptoms.block = launch.block;
-      symptoms.shared_bytes = launch.shared_bytes;
-    }
-    if (!finding.device) return;
-    symptoms.device_function = finding.device->function;
-    symptoms.device_file = finding.device->file;
-    symptoms.exception = finding.device->exception;
-    if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
+causes::Case case_of(const Finding& finding, const Diagnosis& report, const analyse::Failure& failure,
+                     const session::Session& session, const analyse::Analysis& analysis) {
+  causes::Case failed{finding, report};
+  const session::Process& process = *failure.process;
+  failed.dialect = dialect_of(process, finding.stack, !report.torch.empty());
+  for (const auto& [name, value] : process.record.properties) {
+    if (name.starts_with(kVariables)) failed.environment[name.substr(kVariables.size())] = value;
   }
-
-  // If there are several candidates, one candidate's wait does not explain the hang.
-  void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
-    symptoms.hang = true;
-    if (report_.groups && analyse::in_collective(failure)) {
-      add_groups(symptoms, *report_.groups, report_.working_directory);
-    } else if (report_.ranks && analyse::in_collective(failure)) {
-      add_ranks(symptoms, *report_.ranks, report_.working_directory);
-    }
-    symptoms.while_running = finding.stall.has_value();
-    symptoms.asked_for_dump = asked_for_dump(session_.manifest);
-    symptoms.line_in_dump = finding.device && finding.device->line > 0;
-    const auto kind = failure.candidates.front().operation->kind;
-    const bool same = std::all_of(failure.candidates.begin(), failure.candidates.end(),
-                                  [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
-    if (same)
-      symptoms.operation = kind == wire::operation::Kind::host_function ? session::Work::host_function : work_of(kind);
-    if (failure.candidates.size() > 1) return;
-    symptoms.waits_for = finding.waits_for;
-    symptoms.wait = finding.wait;
-    symptoms.write_queued = finding.write_queued;
-  }
-
-  static void add_call(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) {
-    const session::FailedCall& call = *failure.reported;
-    symptoms.call = session::visible_call(call);
-    if (analyse::goes_to_host(call)) symptoms.host_side = "destination";
-    if (analyse::comes_from_host(call)) symptoms.host_side = "source";
-    symptoms.library = cuda_library(finding.stack);
-    symptoms.bytes = call.bytes;
-    if (call.device_total > 0) symptoms.free = call.device_free;
-    const session::Capture& capture = (failure.noticed != nullptr ? *failure.noticed : call).capture;
-    symptoms.captured_by_other_thread = capture.began != 0 && capture.tid != call.tid;
-  }
-
-  void add_process(const session::Process& process, causes::Symptoms& symptoms) const {
-    const std::pair<const char*, const std::string*> versions[] = {
-        {"driver", &report_.driver}, {"cuda", &report_.cuda}, {"torch", &report_.torch}};
-    for (const auto& [name, version] : versions) {
-      if (!version->empty()) symptoms.versions[name] = *version;
-    }
-    symptoms.gpus = report_.gpus;
-    for (const auto& [name, value] : process.record.properties) {
-      if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
-    }
-    if (const auto origin = session::fork_origin(session_, process)) {
-      symptoms.forked_from = origin->parent->pid;
-      return;
-    }
-    // If the fork is not recorded, a parent with the same command line is evidence of the fork. A child that called
-    // exec has a different command line.
-    for (const session::Process& other : session_.processes) {
-      if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
+  failed.forked_from = forked_from(process, session);
+  if (failure.hang) {
+    failed.stuck_in = stuck_in(failure);
+    failed.asked_for_dump = asked_for_dump(session.manifest);
+    if (analyse::in_collective(failure)) {
+      if (report.groups) failed.job = in_words(*report.groups, report.working_directory);
+      if (!report.groups && report.ranks) failed.job = in_words(*report.ranks, report.working_directory);
     }
   }
-
-  const Diagnosis& report_;
-  const session::Session& session_;
-  bool races_;
-};
+  failed.pointer_in_doubt = failure.stale != nullptr && is_pointer_in_doubt(failure);
+  const bool races = analysis.vanished == analyse::Vanished::race;
+  failed.vanished_when_serialised =
+      failed.asynchronous() && &report.findings.front() == &finding && races && !analyse::failed_alone(failure);
+  failed.may_be_another_client = analyse::under_mps(process.record) && !finding.device;
+  return failed;
+}
 
 void note_blocking_launches(Diagnosis& report, const session::Session& session) {
   for (const session::Process& process : session.processes) {
@@ -185,27 +102,14 @@ void note_blocking_launches(Diagnosis& report, const session::Session& session) 
 
 }  // namespace
 
-std::string cuda_library(const symbolize::SourceStack& stack) {
-  for (const symbolize::NativeFrame& frame : stack.native) {
-    if (frame.user) break;
-    const std::string name = std::filesystem::path(frame.module).filename().string();
-    for (const std::string_view library :
-         {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft", "libcurand", "libnccl"}) {
-      if (name.starts_with(library)) return name;
-    }
-  }
-  return "";
-}
-
 void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const std::vector<const analyse::Failure*>& failures) {
   note_blocking_launches(report, session);
-  const Gathering gathering(report, session, analysis);
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
-    const causes::Symptoms symptoms = gathering.symptoms(finding, *failures[i]);
-    for (std::string& step : finding.fix) step = causes::in_dialect(step, symptoms.dialect);
-    auto cause = causes::explain(symptoms);
+    const causes::Case failed = case_of(finding, report, *failures[i], session, analysis);
+    for (std::string& step : finding.fix) step = causes::in_dialect(step, failed.dialect);
+    auto cause = causes::explain(failed);
     if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
     const bool may_have_lines =
         finding.why_no_line.empty() || !finding.module_unknown.empty() || finding.lacks_line_information;
@@ -229,7 +133,7 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     if (tells_where(finding.access) && finding.access->by_code) cause->certain = false;
     finding.cause = std::move(*cause);
     if (finding.kind == analyse::Kind::unchecked_error) {
-      finding.fix.push_back(causes::in_dialect(check_what_it_returns(*failures[i]), symptoms.dialect));
+      finding.fix.push_back(causes::in_dialect(check_what_it_returns(*failures[i]), failed.dialect));
     }
   }
 }

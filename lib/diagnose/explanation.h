@@ -5,13 +5,10 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 
 namespace cudadiag::diagnose {
-
-// Returns the CUDA library through which the program called CUDA, such as "libcublas.so.13"; empty if none.
-std::string cuda_library(const symbolize::SourceStack& stack);
 
 // Sets `cause` and `fix` of each finding that a rule matches; other findings keep their general next steps. `failures`
 // has one entry for each finding, in the same order. The rules read the other members of the findings, including

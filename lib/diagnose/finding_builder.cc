@@ -8,7 +8,8 @@
 #include "analyse/cuda_errors.h"
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
-#include "diagnose/explanation.h"
+#include "analyse/operation_arguments.h"
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/forks.h"
 #include "diagnose/launch.h"
@@ -125,7 +126,20 @@ class FindingBuilder {
     if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
+    finding_.refused = refused(*failure_.reported);
     lead_with(std::move(site));
+  }
+
+  RefusedCall refused(const session::FailedCall& call) const {
+    RefusedCall refused;
+    refused.name = session::visible_call(call);
+    if (analyse::goes_to_host(call)) refused.host_side = "destination";
+    if (analyse::comes_from_host(call)) refused.host_side = "source";
+    refused.bytes = call.bytes;
+    if (call.device_total > 0) refused.free = call.device_free;
+    const session::Capture& capture = (failure_.noticed != nullptr ? *failure_.noticed : call).capture;
+    refused.breaks_other_threads_capture = capture.began != 0 && capture.tid != call.tid;
+    return refused;
   }
 
   void locate_candidates() {
@@ -294,7 +308,7 @@ class FindingBuilder {
     finding_.reported_api = session::visible_call(error);
     const ResolvedSite site = resolve(symbolizer_, process_, error.site);
     finding_.reported_at = located(site.line.location);
-    finding_.reported_library = cuda_library(site.stack);
+    finding_.reported_library = causes::cuda_library(site.stack);
   }
 
   void add_standstill(const analyse::Standstill& hang) {
@@ -339,6 +353,7 @@ class FindingBuilder {
                                       earlier.code, analyse::cuda_error(earlier.code).title,
                                       is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
                                       issued_since ? "" : ", and the thread had issued nothing since"));
+    finding_.swallowed = session::visible_call(earlier);
     finding_.related.push_back({Role::swallowed, at});
   }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"

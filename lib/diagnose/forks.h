@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

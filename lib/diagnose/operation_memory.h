@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyse/operation_arguments.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/hangs/unfinished_work.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

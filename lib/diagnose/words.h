@@ -10,7 +10,7 @@
 
 #include "analyse/analysis.h"
 #include "base/number.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
 

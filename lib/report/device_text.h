@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::report {
 

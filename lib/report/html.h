@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/pictures/pictures.h"
 #include "report/sharing/redaction.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "diagnose/causes/argument_facts.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::report {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "report/page.h"
 #include "report/text.h"
 

@@ -44,7 +44,7 @@ ROOMS = {
     "symbolize": ("read", "Native, Python and device lines. It decides whose code a frame is."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
-    "diagnose/facts": ("diagnose", "The parts of a finding that causes and writers share: location, argument, memory."),
+    "diagnose/facts": ("diagnose", "The model: what a report says, and the parts that causes and writers share."),
     "diagnose/causes": ("diagnose", "The tables of causes, one file for each family."),
     "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes. Also the data of `status`."),
     "report": ("report", "The writers of a `Diagnosis` as text, JSON, SARIF and HTML."),

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 
 namespace cudadiag::command {

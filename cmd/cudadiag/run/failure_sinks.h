@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::command {
 

@@ -1,7 +1,7 @@
 // Prints the last message of a run without findings: why nothing was recorded, or that there was no failure or race.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "run/run_options.h"
 #include "supervise/recording.h"
 

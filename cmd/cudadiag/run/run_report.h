@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "run/run_options.h"
 #include "supervise/recording.h"
 

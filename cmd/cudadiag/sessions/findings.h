@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/pictures/pictures.h"
 #include "diagnose/session_state.h"
 #include "report/text.h"

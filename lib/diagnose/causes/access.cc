@@ -24,75 +24,72 @@ std::string parameter_text(const Access& access) {
   return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
 }
 
-bool is(const Symptoms& symptoms, Relation relation, Facts& facts) {
-  if (!symptoms.access || symptoms.access->relation != relation) return false;
-  const Access& access = *symptoms.access;
+bool is(const Case& failed, Relation relation, Facts& facts) {
+  if (!failed.finding.access || failed.finding.access->relation != relation) return false;
+  const Access& access = *failed.finding.access;
   if (access.space == sass::Space::shared) return false;
-  add_who(symptoms, facts);
+  add_who(failed, facts);
   if (access.parameter) facts.add("parameter", parameter_text(access));
   if (access.distance) facts.add("distance", distance_text(access));
   if (!access.allocation) return true;
   facts.add("bytes", size_text(access.allocation->bytes));
-  add_place(facts, "allocated", access.allocation->allocated, symptoms.directory);
-  add_place(facts, "freed", access.allocation->freed, symptoms.directory);
+  add_place(facts, "allocated", access.allocation->allocated, failed.report.working_directory);
+  add_place(facts, "freed", access.allocation->freed, failed.report.working_directory);
   return true;
 }
 
-bool overflowed(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.access || !symptoms.access->overflow) return false;
-  facts.add("element", size_text(symptoms.access->bytes));
+bool overflowed(const Case& failed, Facts& facts) {
+  if (!failed.finding.access || !failed.finding.access->overflow) return false;
+  facts.add("element", size_text(failed.finding.access->bytes));
   return true;
 }
 
-bool past_end(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::past_end, facts); }
-bool past_end_by_overflow(const Symptoms& symptoms, Facts& facts) {
-  return past_end(symptoms, facts) && overflowed(symptoms, facts);
+bool past_end(const Case& failed, Facts& facts) { return is(failed, Relation::past_end, facts); }
+bool past_end_by_overflow(const Case& failed, Facts& facts) {
+  return past_end(failed, facts) && overflowed(failed, facts);
 }
-bool before(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::before, facts); }
-bool before_by_overflow(const Symptoms& symptoms, Facts& facts) {
-  return before(symptoms, facts) && overflowed(symptoms, facts);
+bool before(const Case& failed, Facts& facts) { return is(failed, Relation::before, facts); }
+bool before_by_overflow(const Case& failed, Facts& facts) { return before(failed, facts) && overflowed(failed, facts); }
+bool freed(const Case& failed, Facts& facts) { return !failed.in_graph() && is(failed, Relation::freed, facts); }
+bool null(const Case& failed, Facts& facts) {
+  if (!failed.finding.swallowed.empty()) facts.add("swallowed", failed.finding.swallowed);
+  return is(failed, Relation::null, facts);
 }
-bool freed(const Symptoms& symptoms, Facts& facts) {
-  return !symptoms.in_graph && is(symptoms, Relation::freed, facts);
-}
-bool null(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
-  return is(symptoms, Relation::null, facts);
-}
-bool never_allocated(const Symptoms& symptoms, Facts& facts) { return is(symptoms, Relation::never_allocated, facts); }
+bool never_allocated(const Case& failed, Facts& facts) { return is(failed, Relation::never_allocated, facts); }
 // CUDA gives out no address this low. The parameter holds something else, such as a key or an index.
-bool number(const Symptoms& symptoms, Facts& facts) {
-  if (!never_allocated(symptoms, facts) || symptoms.access->pointer.value_or(0) == 0) return false;
-  facts.add("value", std::to_string(*symptoms.access->pointer));
-  return *symptoms.access->pointer < diagnose::kLowestAddress;
+bool number(const Case& failed, Facts& facts) {
+  if (!never_allocated(failed, facts) || failed.finding.access->pointer.value_or(0) == 0) return false;
+  facts.add("value", std::to_string(*failed.finding.access->pointer));
+  return *failed.finding.access->pointer < diagnose::kLowestAddress;
 }
-bool host(const Symptoms& symptoms, Facts& facts) {
-  if (!is(symptoms, Relation::host, facts)) return false;
-  if (const char* where = diagnose::host_memory_at(symptoms.access->pointer.value_or(0))) facts.add("where", where);
+bool host(const Case& failed, Facts& facts) {
+  if (!is(failed, Relation::host, facts)) return false;
+  if (const char* where = diagnose::host_memory_at(failed.finding.access->pointer.value_or(0)))
+    facts.add("where", where);
   return true;
 }
 
-bool other_device(const Symptoms& symptoms, Facts& facts) {
-  if (!is(symptoms, Relation::other_device, facts)) return false;
-  const auto& memory = symptoms.access->allocation;
+bool other_device(const Case& failed, Facts& facts) {
+  if (!is(failed, Relation::other_device, facts)) return false;
+  const auto& memory = failed.finding.access->allocation;
   if (memory && memory->device) facts.add("owner", std::to_string(*memory->device));
-  if (symptoms.device) facts.add("device", std::to_string(*symptoms.device));
+  if (failed.launch().device) facts.add("device", std::to_string(*failed.launch().device));
   return true;
 }
 
-bool misaligned(const Symptoms& symptoms, Facts& facts) {
-  if (!is(symptoms, Relation::misaligned, facts)) return false;
-  const std::uint32_t bytes = symptoms.access->bytes;
+bool misaligned(const Case& failed, Facts& facts) {
+  if (!is(failed, Relation::misaligned, facts)) return false;
+  const std::uint32_t bytes = failed.finding.access->bytes;
   facts.add("size", bytes == 0 ? "memory" : size_text(bytes));
   facts.add("alignment", size_text(sass::alignment_of(bytes)));
   return true;
 }
 
-bool past_shared(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.access || symptoms.access->space != sass::Space::shared) return false;
-  if (symptoms.access->relation != Relation::past_end) return false;
-  add_who(symptoms, facts);
-  facts.add("distance", *symptoms.access->distance == 0 ? "just" : size_text(*symptoms.access->distance));
+bool past_shared(const Case& failed, Facts& facts) {
+  if (!failed.finding.access || failed.finding.access->space != sass::Space::shared) return false;
+  if (failed.finding.access->relation != Relation::past_end) return false;
+  add_who(failed, facts);
+  facts.add("distance", *failed.finding.access->distance == 0 ? "just" : size_text(*failed.finding.access->distance));
   return true;
 }
 

@@ -8,40 +8,38 @@ namespace {
 
 constexpr std::uint64_t kAbsurd = std::uint64_t{1} << 44;  // 16 TiB: more than any GPU has
 
-void add_sizes(const Symptoms& symptoms, Facts& facts) {
-  facts.add("call", symptoms.call);
-  facts.add("size", size_text(symptoms.bytes));
-  facts.add("bytes", std::to_string(symptoms.bytes));
-  if (!symptoms.gpus.empty()) facts.add("gpu", symptoms.gpus.front());
-  if (symptoms.free) facts.add("free", size_text(*symptoms.free));
+void add_sizes(const Case& failed, Facts& facts) {
+  facts.add("call", failed.call());
+  facts.add("size", size_text(failed.refused().bytes));
+  facts.add("bytes", std::to_string(failed.refused().bytes));
+  if (!failed.report.gpus.empty()) facts.add("gpu", failed.report.gpus.front());
+  if (failed.refused().free) facts.add("free", size_text(*failed.refused().free));
 }
 
-bool enough_was_free(const Symptoms& symptoms, Facts& facts) {
-  add_sizes(symptoms, facts);
-  return symptoms.bytes > 0 && symptoms.free && *symptoms.free >= symptoms.bytes;
+bool enough_was_free(const Case& failed, Facts& facts) {
+  add_sizes(failed, facts);
+  return failed.refused().bytes > 0 && failed.refused().free && *failed.refused().free >= failed.refused().bytes;
 }
 
-bool too_little_was_free(const Symptoms& symptoms, Facts& facts) {
-  add_sizes(symptoms, facts);
-  return symptoms.free && *symptoms.free < symptoms.bytes;
+bool too_little_was_free(const Case& failed, Facts& facts) {
+  add_sizes(failed, facts);
+  return failed.refused().free && *failed.refused().free < failed.refused().bytes;
 }
 
-bool absurd(const Symptoms& symptoms, Facts& facts) {
-  add_sizes(symptoms, facts);
-  return symptoms.bytes >= kAbsurd;
+bool absurd(const Case& failed, Facts& facts) {
+  add_sizes(failed, facts);
+  return failed.refused().bytes >= kAbsurd;
 }
 
-bool sized(const Symptoms& symptoms, Facts& facts) {
-  add_sizes(symptoms, facts);
-  return symptoms.bytes > 0;
+bool sized(const Case& failed, Facts& facts) {
+  add_sizes(failed, facts);
+  return failed.refused().bytes > 0;
 }
 
-bool sized_in_pytorch(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.versions.count("torch") > 0 && sized(symptoms, facts);
-}
+bool sized_in_pytorch(const Case& failed, Facts& facts) { return !failed.report.torch.empty() && sized(failed, facts); }
 
-bool names_call(const Symptoms& symptoms, Facts& facts) {
-  facts.add("call", symptoms.call);
+bool names_call(const Case& failed, Facts& facts) {
+  facts.add("call", failed.call());
   return true;
 }
 

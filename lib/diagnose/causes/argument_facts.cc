@@ -15,9 +15,9 @@ bool any(const std::optional<std::uint64_t>& count) { return count.value_or(0) >
 
 // Prefers the user's own variable, because its name says more than the operator's name for the parameter.
 template <typename Is>
-const Argument* preferred(const Symptoms& symptoms, Is is) {
+const Argument* preferred(const Case& failed, Is is) {
   const Argument* found = nullptr;
-  for (const Argument& argument : symptoms.arguments) {
+  for (const Argument& argument : failed.finding.arguments) {
     if (is(argument) && (found == nullptr || (found->origin != session::ValueOrigin::variable &&
                                               argument.origin == session::ValueOrigin::variable))) {
       found = &argument;
@@ -26,8 +26,8 @@ const Argument* preferred(const Symptoms& symptoms, Is is) {
   return found;
 }
 
-void prove(const Symptoms& symptoms, const Argument& argument, Facts& facts) {
-  facts.proof.push_back(static_cast<std::size_t>(&argument - symptoms.arguments.data()));
+void prove(const Case& failed, const Argument& argument, Facts& facts) {
+  facts.proof.push_back(static_cast<std::size_t>(&argument - failed.finding.arguments.data()));
   facts.add("argument", argument.name);
 }
 
@@ -66,12 +66,12 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
-void add_who(const Symptoms& symptoms, Facts& facts) {
+void add_who(const Case& failed, Facts& facts) {
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;
-  const std::string kernel = diagnose::short_kernel_name(symptoms.likeliest_kernel, kColumns);
+  const std::string kernel = diagnose::short_kernel_name(failed.launch().kernel, kColumns);
   facts.add("kernel", kernel.empty() ? "the kernel" : kernel + "()");
-  facts.add("verb", kVerbs[static_cast<int>(symptoms.access->kind)]);
+  facts.add("verb", kVerbs[static_cast<int>(failed.finding.access->kind)]);
 }
 
 std::optional<std::uint64_t> extent(const Argument& argument) {
@@ -101,10 +101,10 @@ std::uint64_t item_size(std::string_view dtype) {
   return 0;
 }
 
-bool add_bad_index(const Symptoms& symptoms, Facts& facts) {
-  const Argument* bad = preferred(symptoms, is_outside);
+bool add_bad_index(const Case& failed, Facts& facts) {
+  const Argument* bad = preferred(failed, is_outside);
   if (bad == nullptr) return false;
-  prove(symptoms, *bad, facts);
+  prove(failed, *bad, facts);
   add_bound(*bad, facts);
   if (!bad->first_value) return true;
   facts.add("at", subscript(bad->first_outside));
@@ -112,26 +112,27 @@ bool add_bad_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-bool add_bad_label(const Symptoms& symptoms, Facts& facts) {
-  if (!add_bad_index(symptoms, facts)) return false;
-  const Argument& bad = symptoms.arguments[facts.proof.back()];
+bool add_bad_label(const Case& failed, Facts& facts) {
+  if (!add_bad_index(failed, facts)) return false;
+  const Argument& bad = failed.finding.arguments[facts.proof.back()];
   if (bad.min && bad.max && bad.bound && real(*bad.min) == 1 && real(*bad.max) == static_cast<double>(*bad.bound)) {
     facts.add("from_one", "labels from 1 to " + text_of(*bad.max));
   }
   return true;
 }
 
-bool add_bad_value(const Symptoms& symptoms, Facts& facts, double most) {
+bool add_bad_value(const Case& failed, Facts& facts, double most) {
   const auto beyond = [&](const Argument& argument) {
     return (argument.min && real(*argument.min) < 0) || (argument.max && real(*argument.max) > most);
   };
   // Operators check their first floating-point argument. The weights that follow may have any values.
-  const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
-    return argument.dtype.find("float") != std::string::npos &&
-           (any(argument.nan) || any(argument.inf) || beyond(argument));
-  });
-  if (bad == symptoms.arguments.end()) return false;
-  prove(symptoms, *bad, facts);
+  const auto bad =
+      std::find_if(failed.finding.arguments.begin(), failed.finding.arguments.end(), [&](const Argument& argument) {
+        return argument.dtype.find("float") != std::string::npos &&
+               (any(argument.nan) || any(argument.inf) || beyond(argument));
+      });
+  if (bad == failed.finding.arguments.end()) return false;
+  prove(failed, *bad, facts);
   std::string values;
   const auto say = [&](const std::string& part) { values += (values.empty() ? "" : ", ") + part; };
   if (any(bad->nan)) say(fmt::format("{} NaN", *bad->nan));
@@ -144,8 +145,8 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double most) {
   return true;
 }
 
-std::string_view torch_function(const Symptoms& symptoms) {
-  for (const PythonFrame& frame : symptoms.python) {
+std::string_view torch_function(const Case& failed) {
+  for (const symbolize::PythonFrame& frame : failed.finding.stack.python) {
     if (frame.user) break;
     if (frame.file.ends_with("torch/nn/functional.py")) return frame.function;
   }

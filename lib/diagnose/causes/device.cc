@@ -2,48 +2,51 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "diagnose/causes/families.h"
+#include "diagnose/facts/place.h"
 
 namespace cudadiag::causes {
 namespace {
 
 constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
 
-const std::string* visible(const Symptoms& symptoms) {
-  const auto found = symptoms.environment.find(kVisible);
-  return found == symptoms.environment.end() ? nullptr : &found->second;
+const std::string* visible(const Case& failed) {
+  const auto found = failed.environment.find(kVisible);
+  return found == failed.environment.end() ? nullptr : &found->second;
 }
 
-void add_machine(const Symptoms& symptoms, Facts& facts) {
-  facts.add("call", symptoms.call);
-  if (!symptoms.gpus.empty()) facts.add("gpu", symptoms.gpus.front());
-  for (const char* part : {"driver", "cuda"}) {
-    const auto found = symptoms.versions.find(part);
-    if (found != symptoms.versions.end() && !found->second.empty()) facts.add(part, found->second);
-  }
-  if (const std::string* devices = visible(symptoms)) facts.add("visible", *devices);
+void add_machine(const Case& failed, Facts& facts) {
+  facts.add("call", failed.call());
+  if (!failed.report.gpus.empty()) facts.add("gpu", failed.report.gpus.front());
+  if (!failed.report.driver.empty()) facts.add("driver", failed.report.driver);
+  if (!failed.report.cuda.empty()) facts.add("cuda", failed.report.cuda);
+  if (const std::string* devices = visible(failed)) facts.add("visible", *devices);
 }
 
-bool refused(const Symptoms& symptoms, Facts& facts) {
-  add_machine(symptoms, facts);
-  return !symptoms.asynchronous;
+bool refused(const Case& failed, Facts& facts) {
+  add_machine(failed, facts);
+  return !failed.asynchronous();
 }
 
 // The device number must be wrong, because these calls take no other input.
-bool chooses_device(const Symptoms& symptoms, Facts& facts) {
-  return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
+bool chooses_device(const Case& failed, Facts& facts) {
+  return refused(failed, facts) && (failed.call() == "cudaSetDevice" || failed.call() == "cuDeviceGet");
 }
 
-bool all_hidden(const Symptoms& symptoms, Facts& facts) {
-  const std::string* devices = visible(symptoms);
-  return refused(symptoms, facts) && devices != nullptr &&
+bool all_hidden(const Case& failed, Facts& facts) {
+  const std::string* devices = visible(failed);
+  return refused(failed, facts) && devices != nullptr &&
          (devices->empty() || *devices == "-1" || *devices == "NoDevFiles");
 }
 
-bool forked(const Symptoms& symptoms, Facts& facts) {
-  if (!refused(symptoms, facts) || symptoms.forked_from == 0) return false;
-  facts.add("parent", std::to_string(symptoms.forked_from));
-  if (!symptoms.forked_at.empty()) facts.add("fork", symptoms.forked_at);
+bool forked(const Case& failed, Facts& facts) {
+  if (!refused(failed, facts) || failed.forked_from == 0) return false;
+  facts.add("parent", std::to_string(failed.forked_from));
+  const auto& related = failed.finding.related;
+  const auto fork = std::ranges::find(related, diagnose::Role::fork, &diagnose::Related::role);
+  if (fork != related.end()) facts.add("fork", diagnose::place(fork->location, failed.report.working_directory));
   return true;
 }
 

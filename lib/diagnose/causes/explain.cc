@@ -15,9 +15,9 @@ constexpr Family kFamilies[] = {known_bug_rules, access_rules,   indexing_rules,
                                 memory_rules,    library_rules,  allocation_rules, launch_rules,   stream_rules,
                                 device_rules,    hardware_rules, kernel_rules,     hang_rules};
 
-std::optional<Explanation> cause_of(const Rule& rule, const Symptoms& symptoms) {
+std::optional<Explanation> cause_of(const Rule& rule, const Case& failed) {
   Facts facts;
-  if (!fits(rule, symptoms, facts)) return std::nullopt;
+  if (!fits(rule, failed, facts)) return std::nullopt;
   Explanation cause;
   for (const std::string_view text : rule.texts) {
     const auto whole = filled(text, facts);
@@ -27,11 +27,11 @@ std::optional<Explanation> cause_of(const Rule& rule, const Symptoms& symptoms) 
   }
   if (cause.text.empty()) return std::nullopt;
   for (const std::string_view step : rule.fix) {
-    auto whole = filled(in_dialect(step, symptoms.dialect), facts);
+    auto whole = filled(in_dialect(step, failed.dialect), facts);
     if (whole && !whole->empty()) cause.fix.push_back(std::move(*whole));
   }
   cause.id = rule.id;
-  cause.link = in_dialect(rule.link, symptoms.dialect);
+  cause.link = in_dialect(rule.link, failed.dialect);
   cause.certain = rule.sure == Sure::certain;
   cause.facts = std::move(facts.values);
   cause.proof = std::move(facts.proof);
@@ -40,11 +40,11 @@ std::optional<Explanation> cause_of(const Rule& rule, const Symptoms& symptoms) 
 
 }  // namespace
 
-std::optional<Explanation> explain(const Symptoms& symptoms) {
+std::optional<Explanation> explain(const Case& failed) {
   for (const Family family : kFamilies) {
-    if ((family == hang_rules) != symptoms.hang) continue;
+    if ((family == hang_rules) != (failed.finding.kind == analyse::Kind::hang)) continue;
     for (const Rule& rule : family()) {
-      if (auto cause = cause_of(rule, symptoms)) return cause;
+      if (auto cause = cause_of(rule, failed)) return cause;
     }
   }
   return std::nullopt;

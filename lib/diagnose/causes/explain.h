@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/causes/symptoms.h"
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/cause.h"
 
 namespace cudadiag::causes {
 
-// `proof` has indices in Symptoms::arguments.
+// `proof` has indices in Finding::arguments.
 struct Explanation : diagnose::Cause {
   std::vector<std::string> fix;
 };
 
-std::optional<Explanation> explain(const Symptoms& symptoms);
+std::optional<Explanation> explain(const Case& failed);
 
 // Returns the id of every rule, each once, in the order of the table.
 std::vector<std::string_view> cause_ids();

@@ -7,27 +7,27 @@
 namespace cudadiag::causes {
 namespace {
 
-void add_call(const Symptoms& symptoms, Facts& facts) {
-  const bool query = symptoms.call.find("Query") != std::string::npos;
-  facts.add("call", symptoms.call);
+void add_call(const Case& failed, Facts& facts) {
+  const bool query = failed.call().find("Query") != std::string::npos;
+  facts.add("call", failed.call());
   facts.add("asks", query ? "queries" : "waits for");
   facts.add("ask", query ? "query" : "wait");
 }
 
-bool refused_at_once(const Symptoms& symptoms, Facts& facts) {
-  add_call(symptoms, facts);
-  return !symptoms.asynchronous;
+bool refused_at_once(const Case& failed, Facts& facts) {
+  add_call(failed, facts);
+  return !failed.asynchronous();
 }
 
-bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
-  return refused_at_once(symptoms, facts) && symptoms.captured_by_other_thread;
+bool other_threads_capture(const Case& failed, Facts& facts) {
+  return refused_at_once(failed, facts) && failed.refused().breaks_other_threads_capture;
 }
 
 // Returns whether the line calls Python's built-in print(), rather than blueprint() or a method.
-bool prints(const Symptoms& symptoms) {
+bool prints(const Case& failed) {
   constexpr std::string_view kPrint = "print(";
-  const std::string_view source = symptoms.source;
-  for (std::size_t at = source.find(kPrint); symptoms.dialect.python && at != source.npos;
+  const std::string source = failed.source();
+  for (std::size_t at = source.find(kPrint); failed.dialect.python && at != source.npos;
        at = source.find(kPrint, at + 1)) {
     const auto before = static_cast<unsigned char>(at > 0 ? source[at - 1] : ' ');
     if (std::isalnum(before) == 0 && before != '_' && before != '.' && before < 0x80) return true;
@@ -35,15 +35,15 @@ bool prints(const Symptoms& symptoms) {
   return false;
 }
 
-bool reads_a_result(const Symptoms& symptoms, Facts& facts) {
+bool reads_a_result(const Case& failed, Facts& facts) {
   constexpr std::string_view kReads[] = {".item()", ".cpu()", ".tolist()", ".numpy()", ".nonzero()"};
   for (const std::string_view read : kReads) {
-    if (symptoms.source.find(read) == std::string::npos) continue;
+    if (failed.source().find(read) == std::string::npos) continue;
     facts.add("read", std::string(read));
-    return refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
+    return refused_at_once(failed, facts) && !failed.refused().breaks_other_threads_capture;
   }
   facts.add("read", "print()");
-  return prints(symptoms) && refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
+  return prints(failed) && refused_at_once(failed, facts) && !failed.refused().breaks_other_threads_capture;
 }
 
 constexpr std::string_view kCapture =

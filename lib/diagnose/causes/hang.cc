@@ -1,5 +1,7 @@
 // Rules for GPU work that never finishes.
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "diagnose/causes/families.h"
@@ -7,84 +9,77 @@
 namespace cudadiag::causes {
 namespace {
 
-bool waits_for(const Symptoms& symptoms, Facts& facts, WaitsFor what) {
-  facts.add("wait", symptoms.wait);
-  return symptoms.waits_for == what;
+bool waits_for(const Case& failed, Facts& facts, WaitsFor what) {
+  facts.add("wait", failed.finding.wait);
+  // If there are several candidates, the wait of one of them does not explain the hang.
+  return failed.finding.candidates.empty() && failed.finding.waits_for == what;
 }
 
-bool for_unwritten_value(const Symptoms& symptoms, Facts& facts) {
-  return !symptoms.write_queued && waits_for(symptoms, facts, WaitsFor::value);
+bool for_unwritten_value(const Case& failed, Facts& facts) {
+  return !failed.finding.write_queued && waits_for(failed, facts, WaitsFor::value);
 }
 
-bool for_late_value(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.write_queued && waits_for(symptoms, facts, WaitsFor::value);
+bool for_late_value(const Case& failed, Facts& facts) {
+  return failed.finding.write_queued && waits_for(failed, facts, WaitsFor::value);
 }
 
-bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, WaitsFor::semaphore); }
+bool for_semaphore(const Case& failed, Facts& facts) { return waits_for(failed, facts, WaitsFor::semaphore); }
 
-bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, WaitsFor::stream); }
+bool for_stream(const Case& failed, Facts& facts) { return waits_for(failed, facts, WaitsFor::stream); }
 
-bool waiting_collective(const Symptoms& symptoms, Facts& facts) {
-  facts.add("kernel", symptoms.kernel);
-  return is_of_nccl(symptoms.kernel);
+bool waiting_collective(const Case& failed, Facts& facts) {
+  facts.add("kernel", failed.kernel());
+  return is_of_nccl(failed.kernel());
 }
 
-bool ranks_missing(const Symptoms& symptoms, Facts& facts) {
-  facts.add("ranks", symptoms.missing_ranks);
-  return symptoms.ranks_part == RanksDifference::absence;
+// Returns whether the ranks of the job differ in one of these ways.
+bool differ(const Case& failed, Facts& facts, std::initializer_list<RanksDifference> ways) {
+  if (!failed.job) return false;
+  facts.add("ranks", failed.job->missing);
+  facts.add("calls", failed.job->calls);
+  facts.add("number", std::to_string(failed.job->ranks));
+  return std::ranges::find(ways, failed.job->difference) != ways.end();
 }
 
-bool ranks_at_other_lines(const Symptoms& symptoms, Facts& facts) {
-  facts.add("calls", symptoms.rank_calls);
-  return symptoms.ranks_part == RanksDifference::line;
+bool ranks_missing(const Case& failed, Facts& facts) { return differ(failed, facts, {RanksDifference::absence}); }
+bool ranks_at_other_lines(const Case& failed, Facts& facts) { return differ(failed, facts, {RanksDifference::line}); }
+bool ranks_with_other_data(const Case& failed, Facts& facts) {
+  return differ(failed, facts, {RanksDifference::kernel, RanksDifference::blocks});
 }
+bool ranks_in_circle(const Case& failed, Facts& facts) { return differ(failed, facts, {RanksDifference::circle}); }
+bool ranks_alike(const Case& failed, Facts& facts) { return differ(failed, facts, {RanksDifference::none}); }
 
-bool ranks_with_other_data(const Symptoms& symptoms, Facts& facts) {
-  facts.add("calls", symptoms.rank_calls);
-  return symptoms.ranks_part == RanksDifference::kernel || symptoms.ranks_part == RanksDifference::blocks;
-}
-
-bool ranks_in_circle(const Symptoms& symptoms, Facts& facts) {
-  facts.add("calls", symptoms.rank_calls);
-  return symptoms.ranks_part == RanksDifference::circle;
-}
-
-bool ranks_alike(const Symptoms& symptoms, Facts& facts) {
-  facts.add("number", std::to_string(symptoms.ranks));
-  return symptoms.ranks_part == RanksDifference::none;
-}
-
-bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
-  facts.add("kernel", symptoms.kernel);
-  return has_any(symptoms.kernel, {"nvshmem", "cross_device_reduce", "multimem_all_reduce", "one_shot_all_reduce",
+bool peer_exchange(const Case& failed, Facts& facts) {
+  facts.add("kernel", failed.kernel());
+  return has_any(failed.kernel(), {"nvshmem", "cross_device_reduce", "multimem_all_reduce", "one_shot_all_reduce",
                                    "two_shot_all_reduce"});
 }
 
-bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == Work::host_function; }
+bool host_function(const Case& failed, Facts&) { return failed.stuck_in == Work::host_function; }
 
 // Adds a hint on how to find the lines at which the kernel's threads are. The hint depends on what has been tried.
-void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
-  if (symptoms.line_in_dump) {
+void add_way_to_threads(const Case& failed, Facts& facts) {
+  if (failed.device().line > 0) {
     facts.add("way", "the GPU core dump shows it");
-  } else if (symptoms.asked_for_dump) {
+  } else if (failed.asked_for_dump) {
     facts.add(
         "way",
         "since no GPU core dump shows it, run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
-  } else if (symptoms.while_running) {
+  } else if (failed.finding.stall) {
     facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
   } else {
     facts.add("way", "--on-hang=dump, or cudadiag bisect, shows it");
   }
 }
 
-bool kernel(const Symptoms& symptoms, Facts& facts) {
-  add_way_to_threads(symptoms, facts);
-  return symptoms.operation == Work::kernel && !symptoms.kernel.empty();
+bool kernel(const Case& failed, Facts& facts) {
+  add_way_to_threads(failed, facts);
+  return failed.stuck_in == Work::kernel && !failed.kernel().empty();
 }
 
-bool graph(const Symptoms& symptoms, Facts& facts) {
-  add_way_to_threads(symptoms, facts);
-  return symptoms.operation == Work::graph;
+bool graph(const Case& failed, Facts& facts) {
+  add_way_to_threads(failed, facts);
+  return failed.stuck_in == Work::graph;
 }
 
 }  // namespace

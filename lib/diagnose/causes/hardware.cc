@@ -5,9 +5,9 @@
 namespace cudadiag::causes {
 namespace {
 
-bool may_be_another_client(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.foreign_exception.empty()) facts.add("exception", symptoms.foreign_exception);
-  return symptoms.asynchronous && symptoms.may_be_another_client;
+bool may_be_another_client(const Case& failed, Facts& facts) {
+  if (!failed.finding.foreign_exception.empty()) facts.add("exception", failed.finding.foreign_exception);
+  return failed.asynchronous() && failed.may_be_another_client;
 }
 
 }  // namespace

@@ -30,17 +30,17 @@ const std::vector<std::string_view> kIndexKernels = {
 
 constexpr std::string_view kIndexLink = "https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html";
 
-bool label(const Symptoms& symptoms, Facts& facts) {
-  add_bad_label(symptoms, facts);
+bool label(const Case& failed, Facts& facts) {
+  add_bad_label(failed, facts);
   return true;
 }
 
-bool labels_from_one(const Symptoms& symptoms, Facts& facts) {
-  return add_bad_label(symptoms, facts) && facts.find("from_one") != nullptr;
+bool labels_from_one(const Case& failed, Facts& facts) {
+  return add_bad_label(failed, facts) && facts.find("from_one") != nullptr;
 }
 
-bool any_index(const Symptoms& symptoms, Facts& facts) {
-  add_bad_index(symptoms, facts);
+bool any_index(const Case& failed, Facts& facts) {
+  add_bad_index(failed, facts);
   return true;
 }
 
@@ -65,30 +65,30 @@ bool adds_calls(std::string_view source) {
 }
 
 // A line may look up both tokens and positions. The values show which of the two look-ups failed.
-bool positions(const Symptoms& symptoms, Facts& facts) {
-  const bool known = add_bad_index(symptoms, facts);
+bool positions(const Case& failed, Facts& facts) {
+  const bool known = add_bad_index(failed, facts);
   if (known && names_positions(*facts.find("argument"))) return true;
-  if (!names_positions(symptoms.source)) return false;
-  return !adds_calls(symptoms.source) || (known && counts_up(symptoms.arguments[facts.proof.back()]));
+  if (!names_positions(failed.source())) return false;
+  return !adds_calls(failed.source()) || (known && counts_up(failed.finding.arguments[facts.proof.back()]));
 }
 
-bool embedding(const Symptoms& symptoms, Facts& facts) {
-  const std::string_view function = torch_function(symptoms);
+bool embedding(const Case& failed, Facts& facts) {
+  const std::string_view function = torch_function(failed);
   if (function != "embedding" && function != "embedding_bag") return false;
-  return any_index(symptoms, facts);
+  return any_index(failed, facts);
 }
 
-bool one_hot(const Symptoms& symptoms, Facts& facts) {
-  if (!has_any(symptoms.source, {"one_hot("})) return false;
-  return any_index(symptoms, facts);
+bool one_hot(const Case& failed, Facts& facts) {
+  if (!has_any(failed.source(), {"one_hot("})) return false;
+  return any_index(failed, facts);
 }
 
 // Code from Inductor asserts that indices are in range: "index out of bounds: 0 <= tmp4 < 30522".
-bool compiled_index(const Symptoms& symptoms, Facts& facts) {
+bool compiled_index(const Case& failed, Facts& facts) {
   constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
-  std::string_view text = symptoms.assertion;
+  std::string_view text = failed.assertion();
   if (!text.starts_with(kStart)) return false;
-  if (add_bad_index(symptoms, facts) && facts.find("bound") != nullptr) return true;
+  if (add_bad_index(failed, facts) && facts.find("bound") != nullptr) return true;
   const std::size_t less = text.rfind(kLess);
   if (less == text.npos) return true;
   text.remove_prefix(less + kLess.size());
@@ -99,14 +99,14 @@ bool compiled_index(const Symptoms& symptoms, Facts& facts) {
 }
 
 // index_put_ with accumulate=True checks its indices in the kernel of torch._assert_async, which prints no message.
-bool checked_apart(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.assertion.empty() && has_any(symptoms.kernel, {"at::native::_assert_async_cuda_kernel"}) &&
-         add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
+bool checked_apart(const Case& failed, Facts& facts) {
+  return failed.assertion().empty() && has_any(failed.kernel(), {"at::native::_assert_async_cuda_kernel"}) &&
+         add_bad_index(failed, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
 // No assertion failed, so we only suspect the index that is out of range.
-bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
+bool unchecked_index(const Case& failed, Facts& facts) {
+  return failed.asynchronous() && failed.assertion().empty() && add_bad_index(failed, facts) &&
          facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 

@@ -6,29 +6,29 @@
 namespace cudadiag::causes {
 namespace {
 
-bool own_assertion(const Symptoms& symptoms, Facts& facts) {
-  if (symptoms.assertion.empty()) return false;
-  facts.add("condition", symptoms.assertion);
-  if (!symptoms.device_function.empty()) facts.add("function", symptoms.device_function);
+bool own_assertion(const Case& failed, Facts& facts) {
+  if (failed.assertion().empty()) return false;
+  facts.add("condition", failed.assertion());
+  if (!failed.device().function.empty()) facts.add("function", failed.device().function);
   return true;
 }
 
-bool overflowed_stack(const Symptoms& symptoms, Facts& facts) {
-  facts.add("exception", symptoms.exception);
-  return has_any(symptoms.exception, {"Stack Overflow"});
+bool overflowed_stack(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return has_any(failed.device().exception, {"Stack Overflow"});
 }
 
-bool overwritten_stack(const Symptoms& symptoms, Facts& facts) {
-  facts.add("exception", symptoms.exception);
-  return has_any(symptoms.exception, {"Stack Canary"});
+bool overwritten_stack(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return has_any(failed.device().exception, {"Stack Canary"});
 }
 
-bool trapped(const Symptoms& symptoms, Facts& facts) {
-  facts.add("exception", symptoms.exception);
-  return symptoms.exception == "Trap Instruction";
+bool trapped(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return failed.device().exception == "Trap Instruction";
 }
 
-bool misread(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous; }
+bool misread(const Case& failed, Facts&) { return failed.asynchronous(); }
 
 }  // namespace
 

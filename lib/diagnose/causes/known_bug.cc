@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMostGridYZ = 65535;
 
 struct KnownBug {
-  std::string_view package, last;  // `last`: the last version known to have the bug; empty means any
+  std::string_view last;  // the last version of PyTorch known to have the bug; empty means any
   std::string_view kernel;
   std::string_view what;
   std::string_view source;
@@ -21,19 +21,18 @@ struct KnownBug {
 
 // Kernels whose grid grows with the input along y or z. CUDA allows only 65535 blocks along these dimensions.
 constexpr KnownBug kGrids[] = {
-    {"torch", "", "vectorized_gather_kernel", "indexing of very large rows",
-     "https://github.com/pytorch/pytorch/issues/164048"},
-    {"torch", "", "fmha_cutlassF", "scaled_dot_product_attention with 65536 or more batches or heads",
+    {"", "vectorized_gather_kernel", "indexing of very large rows", "https://github.com/pytorch/pytorch/issues/164048"},
+    {"", "fmha_cutlassF", "scaled_dot_product_attention with 65536 or more batches or heads",
      "https://github.com/pytorch/pytorch/issues/142228"},
-    {"torch", "", "fmha_cutlassB", "scaled_dot_product_attention with 65536 or more batches or heads",
+    {"", "fmha_cutlassB", "scaled_dot_product_attention with 65536 or more batches or heads",
      "https://github.com/pytorch/pytorch/issues/142228"},
 };
 
 // Kernels that compute offsets in 32 bits.
 constexpr KnownBug kOffsets[] = {
-    {"torch", "2.12", "atomic_adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
+    {"2.12", "atomic_adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
      "https://github.com/pytorch/pytorch/pull/189082"},
-    {"torch", "2.12", "adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
+    {"2.12", "adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
      "https://github.com/pytorch/pytorch/pull/189082"},
 };
 
@@ -52,12 +51,12 @@ bool at_most(std::string_view version, std::string_view last) {
 }
 
 template <std::size_t count>
-const KnownBug* add_bug(const KnownBug (&bugs)[count], const Symptoms& symptoms, Facts& facts) {
+const KnownBug* add_bug(const KnownBug (&bugs)[count], const Case& failed, Facts& facts) {
   for (const KnownBug& bug : bugs) {
-    const auto version = symptoms.versions.find(std::string(bug.package));
-    if (symptoms.kernel.find(bug.kernel) == std::string::npos || version == symptoms.versions.end()) continue;
-    if (!bug.last.empty() && !at_most(version->second, bug.last)) continue;
-    facts.add("version", version->second);
+    const std::string& version = failed.report.torch;
+    if (failed.kernel().find(bug.kernel) == std::string::npos || version.empty()) continue;
+    if (!bug.last.empty() && !at_most(version, bug.last)) continue;
+    facts.add("version", version);
     facts.add("what", std::string(bug.what));
     facts.add("source", std::string(bug.source));
     return &bug;
@@ -65,19 +64,19 @@ const KnownBug* add_bug(const KnownBug (&bugs)[count], const Symptoms& symptoms,
   return nullptr;
 }
 
-bool grid(const Symptoms& symptoms, Facts& facts) {
-  const Dim3& grid = symptoms.grid;
-  if (symptoms.asynchronous || !symptoms.launch || std::max(grid[1], grid[2]) <= kMostGridYZ) return false;
+bool grid(const Case& failed, Facts& facts) {
+  const Dim3& grid = failed.launch().grid;
+  if (!failed.is_launch() || std::max(grid[1], grid[2]) <= kMostGridYZ) return false;
   facts.add("blocks", std::to_string(std::max(grid[1], grid[2])));
-  return add_bug(kGrids, symptoms, facts) != nullptr;
+  return add_bug(kGrids, failed, facts) != nullptr;
 }
 
-bool offset(const Symptoms& symptoms, Facts& facts) {
-  for (const Argument& argument : symptoms.arguments) {
+bool offset(const Case& failed, Facts& facts) {
+  for (const Argument& argument : failed.finding.arguments) {
     if (extent(argument).value_or(0) <= kMost32) continue;
-    facts.proof.push_back(static_cast<std::size_t>(&argument - symptoms.arguments.data()));
+    facts.proof.push_back(static_cast<std::size_t>(&argument - failed.finding.arguments.data()));
     facts.add("argument", argument.name);
-    return add_bug(kOffsets, symptoms, facts) != nullptr;
+    return add_bug(kOffsets, failed, facts) != nullptr;
   }
   return false;
 }

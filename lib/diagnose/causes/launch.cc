@@ -28,58 +28,56 @@ std::uint64_t volume(const Dim3& d) {
 
 bool exceeds(const Dim3& d, const Dim3& most) { return d[0] > most[0] || d[1] > most[1] || d[2] > most[2]; }
 
-void add_shape(const Symptoms& symptoms, Facts& facts) {
-  facts.add("grid", dimensions(symptoms.grid));
-  facts.add("block", dimensions(symptoms.block));
-  const std::uint64_t threads = volume(symptoms.block);
+void add_shape(const Case& failed, Facts& facts) {
+  facts.add("grid", dimensions(failed.launch().grid));
+  facts.add("block", dimensions(failed.launch().block));
+  const std::uint64_t threads = volume(failed.launch().block);
   if (threads < std::numeric_limits<std::uint64_t>::max()) facts.add("threads", std::to_string(threads));
 }
 
-bool is_launch(const Symptoms& symptoms) { return symptoms.launch && !symptoms.asynchronous; }
-
-bool empty(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  return is_launch(symptoms) && volume(symptoms.block) > 0 && volume(symptoms.grid) == 0;
+bool empty(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  return failed.is_launch() && volume(failed.launch().block) > 0 && volume(failed.launch().grid) == 0;
 }
 
-bool empty_block(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  return is_launch(symptoms) && volume(symptoms.grid) > 0 && volume(symptoms.block) == 0;
+bool empty_block(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  return failed.is_launch() && volume(failed.launch().grid) > 0 && volume(failed.launch().block) == 0;
 }
 
-bool block_too_large(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  return is_launch(symptoms) && (volume(symptoms.block) > kThreads || exceeds(symptoms.block, kMostBlock));
+bool block_too_large(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  return failed.is_launch() && (volume(failed.launch().block) > kThreads || exceeds(failed.launch().block, kMostBlock));
 }
 
-bool grid_too_large(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  return is_launch(symptoms) && exceeds(symptoms.grid, kMostGrid);
+bool grid_too_large(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  return failed.is_launch() && exceeds(failed.launch().grid, kMostGrid);
 }
 
-bool more_shared_than_any(const Symptoms& symptoms, Facts& facts) {
-  facts.add("shared", std::to_string(symptoms.shared_bytes));
-  return is_launch(symptoms) && symptoms.shared_bytes > kSharedAtMost;
+bool more_shared_than_any(const Case& failed, Facts& facts) {
+  facts.add("shared", std::to_string(failed.launch().shared_bytes));
+  return failed.is_launch() && failed.launch().shared_bytes > kSharedAtMost;
 }
 
-bool shared_not_opted_in(const Symptoms& symptoms, Facts& facts) {
-  facts.add("shared", std::to_string(symptoms.shared_bytes));
-  return is_launch(symptoms) && symptoms.shared_bytes > kSharedByDefault;
+bool shared_not_opted_in(const Case& failed, Facts& facts) {
+  facts.add("shared", std::to_string(failed.launch().shared_bytes));
+  return failed.is_launch() && failed.launch().shared_bytes > kSharedByDefault;
 }
 
-bool too_many_registers(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  const std::uint64_t threads = volume(symptoms.block);
-  if (!is_launch(symptoms) || threads == 0) return false;
+bool too_many_registers(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  const std::uint64_t threads = volume(failed.launch().block);
+  if (!failed.is_launch() || threads == 0) return false;
   facts.add("registers", std::to_string(kRegisters / threads));
   // A thread never has more than kMostRegisters, however small the block is.
-  return symptoms.shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
+  return failed.launch().shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
 }
 
-bool cooperative(const Symptoms& symptoms, Facts& facts) {
-  add_shape(symptoms, facts);
-  facts.add("blocks", std::to_string(volume(symptoms.grid)));
-  return is_launch(symptoms);
+bool cooperative(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  facts.add("blocks", std::to_string(volume(failed.launch().grid)));
+  return failed.is_launch();
 }
 
 constexpr std::string_view kLimits =

@@ -7,21 +7,20 @@
 namespace cudadiag::causes {
 namespace {
 
-bool in_library(const Symptoms& symptoms, Facts& facts) {
-  facts.add("library", symptoms.library);
-  facts.add("call", symptoms.call);
-  if (symptoms.bytes > 0) facts.add("size", size_text(symptoms.bytes));
-  return !symptoms.asynchronous &&
-         has_any(symptoms.library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
+bool in_library(const Case& failed, Facts& facts) {
+  const std::string library = cuda_library(failed.finding.stack);
+  facts.add("library", library);
+  facts.add("call", failed.call());
+  if (failed.refused().bytes > 0) facts.add("size", size_text(failed.refused().bytes));
+  return !failed.asynchronous() &&
+         has_any(library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
 }
 
-bool failed_collective(const Symptoms& symptoms, Facts&) {
-  return symptoms.asynchronous && is_of_nccl(symptoms.kernel);
-}
+bool failed_collective(const Case& failed, Facts&) { return failed.asynchronous() && is_of_nccl(failed.kernel()); }
 
-bool peer_failed(const Symptoms& symptoms, Facts& facts) {
-  if (!failed_collective(symptoms, facts) || symptoms.failed_elsewhere == 0) return false;
-  facts.add("pid", std::to_string(symptoms.failed_elsewhere));
+bool peer_failed(const Case& failed, Facts& facts) {
+  if (!failed_collective(failed, facts) || failed.failed_elsewhere() == 0) return false;
+  facts.add("pid", std::to_string(failed.failed_elsewhere()));
   return true;
 }
 

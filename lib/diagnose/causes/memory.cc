@@ -16,10 +16,10 @@ namespace {
 constexpr std::uint64_t kVector = 16;  // bytes of the widest load
 
 template <typename Is>
-const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
-  const auto found = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), is);
-  if (found == symptoms.arguments.end()) return nullptr;
-  facts.proof.push_back(static_cast<std::size_t>(found - symptoms.arguments.begin()));
+const Argument* add_first(const Case& failed, Facts& facts, Is is) {
+  const auto found = std::find_if(failed.finding.arguments.begin(), failed.finding.arguments.end(), is);
+  if (found == failed.finding.arguments.end()) return nullptr;
+  facts.proof.push_back(static_cast<std::size_t>(found - failed.finding.arguments.begin()));
   facts.add("argument", found->name.empty() ? "a pointer" : found->name);
   return &*found;
 }
@@ -27,115 +27,117 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 bool is_freed(const Argument& argument) { return argument.allocation && argument.allocation->is_freed; }
 
 // CUDA rejects a launch because of its configuration, never because of its pointers.
-bool points_into_freed(const Symptoms& symptoms, Facts& facts) {
-  if (symptoms.launch && !symptoms.asynchronous) return false;
-  const Argument* pointer = add_first(symptoms, facts, is_freed);
+bool points_into_freed(const Case& failed, Facts& facts) {
+  if (failed.is_launch()) return false;
+  const Argument* pointer = add_first(failed, facts, is_freed);
   if (pointer == nullptr) return false;
   facts.add("bytes", size_text(pointer->allocation->bytes));
-  add_place(facts, "freed", pointer->allocation->freed, symptoms.directory);
+  add_place(facts, "freed", pointer->allocation->freed, failed.report.working_directory);
   return true;
 }
 
-bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
-  return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
+bool is_of_host(const Case& failed, const Argument& argument) {
+  return !failed.refused().host_side.empty() && argument.name == failed.refused().host_side;
 }
 
 // Returns whether only pointers into freed memory can be at fault. A kernel can also index past the end of any
 // allocation, but a copy cannot.
-bool only_freed(const Symptoms& symptoms, Facts& facts) {
-  const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
-                                                          [](const Argument& argument) { return argument.bytes; });
-  const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
-    const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
-    const bool unknown = argument.pointer && !argument.allocation && !is_of_host(symptoms, argument);
-    const bool live = argument.allocation && !is_freed(argument);
-    return argument.pointer == 0u || unknown || (live && (past || !copy));
-  });
-  return !others && points_into_freed(symptoms, facts);
+bool only_freed(const Case& failed, Facts& facts) {
+  const bool copy =
+      !failed.asynchronous() || std::any_of(failed.finding.arguments.begin(), failed.finding.arguments.end(),
+                                            [](const Argument& argument) { return argument.bytes; });
+  const bool others =
+      std::any_of(failed.finding.arguments.begin(), failed.finding.arguments.end(), [&](const Argument& argument) {
+        const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
+        const bool unknown = argument.pointer && !argument.allocation && !is_of_host(failed, argument);
+        const bool live = argument.allocation && !is_freed(argument);
+        return argument.pointer == 0u || unknown || (live && (past || !copy));
+      });
+  return !others && points_into_freed(failed, facts);
 }
 
-bool freed_before_replay(const Symptoms& symptoms, Facts& facts) {
-  return symptoms.in_graph && points_into_freed(symptoms, facts);
+bool freed_before_replay(const Case& failed, Facts& facts) {
+  return failed.in_graph() && points_into_freed(failed, facts);
 }
 
 // The run's own core dump shows the failing address. This proves that the kernel used the freed memory.
-bool used_freed_in_replay(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.in_graph || !symptoms.access || symptoms.access->relation != Relation::freed) return false;
-  const Access& access = *symptoms.access;
+bool used_freed_in_replay(const Case& failed, Facts& facts) {
+  if (!failed.in_graph() || !failed.finding.access || failed.finding.access->relation != Relation::freed) return false;
+  const Access& access = *failed.finding.access;
   if (!access.allocation) return false;
-  add_who(symptoms, facts);
+  add_who(failed, facts);
   facts.add("bytes", size_text(access.allocation->bytes));
-  add_place(facts, "freed", access.allocation->freed, symptoms.directory);
+  add_place(facts, "freed", access.allocation->freed, failed.report.working_directory);
   return true;
 }
 
 // If nothing failed, the pointer into freed memory is the only thing to report.
-bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.in_graph || symptoms.pointer_in_doubt) return false;
-  return symptoms.code == 0 ? points_into_freed(symptoms, facts) : only_freed(symptoms, facts);
+bool only_freed_before_replay(const Case& failed, Facts& facts) {
+  if (!failed.in_graph() || failed.pointer_in_doubt) return false;
+  return failed.finding.code == 0 ? points_into_freed(failed, facts) : only_freed(failed, facts);
 }
 
-bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
-  const Argument* range = add_first(symptoms, facts, [](const Argument& argument) {
+bool copy_past_the_end(const Case& failed, Facts& facts) {
+  const Argument* range = add_first(failed, facts, [](const Argument& argument) {
     return argument.bytes && argument.allocation && !argument.allocation->is_freed && argument.allocation->bytes > 0 &&
            argument.allocation->offset + *argument.bytes > argument.allocation->bytes;
   });
   if (range == nullptr) return false;
   const std::uint64_t past = range->allocation->offset + *range->bytes - range->allocation->bytes;
-  add_place(facts, "allocated", range->allocation->allocated, symptoms.directory);
+  add_place(facts, "allocated", range->allocation->allocated, failed.report.working_directory);
   facts.add("touched", size_text(*range->bytes));
   facts.add("bytes", size_text(range->allocation->bytes));
   facts.add("past", size_text(past));
   return true;
 }
 
-bool wrong_way(const Symptoms& symptoms, Facts& facts) {
-  const Argument* side = add_first(symptoms, facts, [&](const Argument& argument) {
-    return is_of_host(symptoms, argument) && argument.allocation && !argument.allocation->is_freed;
+bool wrong_way(const Case& failed, Facts& facts) {
+  const Argument* side = add_first(failed, facts, [&](const Argument& argument) {
+    return is_of_host(failed, argument) && argument.allocation && !argument.allocation->is_freed;
   });
   if (side == nullptr) return false;
-  facts.add("call", symptoms.call);
-  facts.add("way", symptoms.host_side == "source" ? "from the host" : "to the host");
+  facts.add("call", failed.call());
+  facts.add("way", failed.refused().host_side == "source" ? "from the host" : "to the host");
   facts.add("bytes", size_text(side->allocation->bytes));
-  add_place(facts, "allocated", side->allocation->allocated, symptoms.directory);
+  add_place(facts, "allocated", side->allocation->allocated, failed.report.working_directory);
   return true;
 }
 
 // Returns true if `argument` is the only address passed to the kernel. If not, the cause may be an index into the
 // memory at another address, and the kernel may never use this pointer. The pointer may be null by design, or mark the
 // end of a range.
-bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
-  return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
+bool is_only_address(const Case& failed, const Argument& argument) {
+  return std::ranges::none_of(failed.finding.arguments, [&](const Argument& other) {
     return &other != &argument && (other.allocation || other.pointer.value_or(0) != 0);
   });
 }
 
-bool past_the_end(const Symptoms& symptoms, Facts& facts) {
-  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+bool past_the_end(const Case& failed, Facts& facts) {
+  const Argument* pointer = add_first(failed, facts, [](const Argument& argument) {
     return argument.allocation && !argument.allocation->is_freed &&
            argument.allocation->offset > argument.allocation->bytes && argument.allocation->bytes > 0;
   });
-  if (pointer == nullptr || !is_only_address(symptoms, *pointer)) return false;
+  if (pointer == nullptr || !is_only_address(failed, *pointer)) return false;
   facts.add("bytes", size_text(pointer->allocation->bytes));
   facts.add("past", size_text(pointer->allocation->offset - pointer->allocation->bytes));
   return true;
 }
 
-bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
-  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+bool of_another_gpu(const Case& failed, Facts& facts) {
+  const Argument* pointer = add_first(failed, facts, [](const Argument& argument) {
     return argument.allocation && argument.allocation->out_of_reach && argument.allocation->device;
   });
-  if (pointer == nullptr || !symptoms.device) return false;
+  if (pointer == nullptr || !failed.launch().device) return false;
   facts.add("bytes", size_text(pointer->allocation->bytes));
   facts.add("owner", std::to_string(*pointer->allocation->device));
-  facts.add("device", std::to_string(*symptoms.device));
-  add_place(facts, "allocated", pointer->allocation->allocated, symptoms.directory);
+  facts.add("device", std::to_string(*failed.launch().device));
+  add_place(facts, "allocated", pointer->allocation->allocated, failed.report.working_directory);
   return true;
 }
 
 // Returns whether the kernel's demangled name declares this parameter as a pointer.
-bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
-  const auto types = diagnose::parameter_types(symptoms.kernel);
+bool is_pointer_by_type(const Case& failed, const Argument& argument) {
+  const auto types = diagnose::parameter_types(failed.kernel());
   const std::uint32_t number = argument.parameter;
   return number > 0 && argument.parameter_byte == 0 && number <= types.size() && types[number - 1].ends_with('*');
 }
@@ -146,47 +148,47 @@ bool is_zero(const Argument& argument) {
 
 // Returns true if the null pointer may be the cause. A failed allocation that the program did not check leaves a null
 // pointer. If no call failed, the pointer may be null by design.
-bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
-  return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
+bool may_be_blamed(const Case& failed, const Argument& null) {
+  return !failed.finding.swallowed.empty() || is_only_address(failed, null);
 }
 
-bool null_pointer(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
-  return add_first(symptoms, facts, [&](const Argument& argument) {
-           return is_zero(argument) && is_pointer_by_type(symptoms, argument) && may_be_blamed(symptoms, argument);
+bool null_pointer(const Case& failed, Facts& facts) {
+  if (!failed.finding.swallowed.empty()) facts.add("swallowed", failed.finding.swallowed);
+  return add_first(failed, facts, [&](const Argument& argument) {
+           return is_zero(argument) && is_pointer_by_type(failed, argument) && may_be_blamed(failed, argument);
          }) != nullptr;
 }
 
 // If the kernel's name lists no parameter types, eight zero bytes may be a number. They may also be a pointer that is
 // null by design, such as Triton's scratch memory or the owner of a Numba array.
-bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
-  if (!symptoms.python.empty() || !diagnose::parameter_types(symptoms.kernel).empty()) return false;
-  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
-  return add_first(symptoms, facts, [&](const Argument& argument) {
-           return is_zero(argument) && may_be_blamed(symptoms, argument);
+bool zero_of_unknown_type(const Case& failed, Facts& facts) {
+  if (!failed.finding.stack.python.empty() || !diagnose::parameter_types(failed.kernel()).empty()) return false;
+  if (!failed.finding.swallowed.empty()) facts.add("swallowed", failed.finding.swallowed);
+  return add_first(failed, facts, [&](const Argument& argument) {
+           return is_zero(argument) && may_be_blamed(failed, argument);
          }) != nullptr;
 }
 
-bool of_the_host(const Symptoms& symptoms, Facts& facts) {
-  const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
+bool of_the_host(const Case& failed, Facts& facts) {
+  const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
     return argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
-           is_pointer_by_type(symptoms, argument) && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+           is_pointer_by_type(failed, argument) && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
   });
   if (pointer == nullptr) return false;
   facts.add("where", diagnose::host_memory_at(*pointer->pointer));
   return true;
 }
 
-bool big_tensor(const Symptoms& symptoms, Facts& facts) {
+bool big_tensor(const Case& failed, Facts& facts) {
   const Argument* tensor =
-      add_first(symptoms, facts, [](const Argument& argument) { return extent(argument).value_or(0) > kMost32; });
+      add_first(failed, facts, [](const Argument& argument) { return extent(argument).value_or(0) > kMost32; });
   if (tensor == nullptr) return false;
   facts.add("elements", std::to_string(*extent(*tensor)));
   return true;
 }
 
-bool off_its_type(const Symptoms& symptoms, Facts& facts) {
-  const Argument* tensor = add_first(symptoms, facts, [](const Argument& argument) {
+bool off_its_type(const Case& failed, Facts& facts) {
+  const Argument* tensor = add_first(failed, facts, [](const Argument& argument) {
     const std::uint64_t size = item_size(argument.dtype);
     return size > 1 && argument.pointer.value_or(0) % size != 0;
   });
@@ -196,10 +198,10 @@ bool off_its_type(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
-  const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
+bool off_a_vector(const Case& failed, Facts& facts) {
+  const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
     const bool number = argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
-                        !is_pointer_by_type(symptoms, argument);
+                        !is_pointer_by_type(failed, argument);
     return !number && argument.pointer.value_or(0) % kVector != 0;
   });
   if (pointer == nullptr) return false;
@@ -207,9 +209,9 @@ bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
-  facts.add("exception", symptoms.exception);
-  return symptoms.exception == "Warp Out-of-range Address";
+bool out_of_shared(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return failed.device().exception == "Warp Out-of-range Address";
 }
 
 const std::vector<std::string_view> kKeepForGraph = {

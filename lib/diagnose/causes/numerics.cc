@@ -10,28 +10,28 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool probabilities(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, kInfinity);
+bool probabilities(const Case& failed, Facts& facts) {
+  add_bad_value(failed, facts, kInfinity);
   return true;
 }
 
-bool has_spoilt_probabilities(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, kInfinity);
+bool has_spoilt_probabilities(const Case& failed, Facts& facts) {
+  add_bad_value(failed, facts, kInfinity);
   return facts.find("argument") != nullptr;
 }
 
-bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
-  add_bad_value(symptoms, facts, 1);
+bool zero_to_one(const Case& failed, Facts& facts) {
+  add_bad_value(failed, facts, 1);
   return true;
 }
 
 // torch._assert_async prints its message in place of a condition.
-bool own_message(const Symptoms& symptoms, Facts& facts) {
-  if (symptoms.device_function.find("_assert_async") == std::string::npos || symptoms.assertion.empty() ||
-      symptoms.assertion.starts_with("input[0] != ")) {
+bool own_message(const Case& failed, Facts& facts) {
+  if (failed.device().function.find("_assert_async") == std::string::npos || failed.assertion().empty() ||
+      failed.assertion().starts_with("input[0] != ")) {
     return false;
   }
-  facts.add("message", symptoms.assertion);
+  facts.add("message", failed.assertion());
   return true;
 }
 

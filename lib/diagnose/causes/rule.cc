@@ -21,15 +21,15 @@ bool is_condition(std::string_view condition, std::string_view wanted) {
   return condition == wanted || condition.substr(message).find(wanted) != condition.npos;
 }
 
-bool fits_assertion(const Rule& rule, const Symptoms& symptoms) {
+bool fits_assertion(const Rule& rule, const Case& failed) {
   if (rule.assertions.empty() && rule.kernels.empty()) return true;
-  if (!rule.assertions.empty() && !symptoms.assertion.empty()) {
-    return is_of_pytorch(symptoms.device_file) &&
+  if (!rule.assertions.empty() && !failed.assertion().empty()) {
+    return is_of_pytorch(failed.device().file) &&
            std::any_of(rule.assertions.begin(), rule.assertions.end(),
-                       [&](std::string_view wanted) { return is_condition(symptoms.assertion, wanted); });
+                       [&](std::string_view wanted) { return is_condition(failed.assertion(), wanted); });
   }
-  if (!rule.assertions.empty() && symptoms.code != kDeviceAssert) return false;
-  return symptoms.kernel.find("at::native") != std::string::npos && contains_any(symptoms.kernel, rule.kernels);
+  if (!rule.assertions.empty() && failed.finding.code != kDeviceAssert) return false;
+  return failed.kernel().find("at::native") != std::string::npos && contains_any(failed.kernel(), rule.kernels);
 }
 
 }  // namespace
@@ -80,11 +80,11 @@ std::string in_dialect(std::string_view text, const Dialect& dialect) {
   return result;
 }
 
-bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts) {
+bool fits(const Rule& rule, const Case& failed, Facts& facts) {
   const auto& codes = rule.codes;
-  if (!codes.empty() && std::find(codes.begin(), codes.end(), symptoms.code) == codes.end()) return false;
-  if (!rule.calls.empty() && (symptoms.asynchronous || !contains_any(symptoms.call, rule.calls))) return false;
-  return fits_assertion(rule, symptoms) && (rule.when == nullptr || rule.when(symptoms, facts));
+  if (!codes.empty() && std::find(codes.begin(), codes.end(), failed.finding.code) == codes.end()) return false;
+  if (!rule.calls.empty() && (failed.asynchronous() || !contains_any(failed.call(), rule.calls))) return false;
+  return fits_assertion(rule, failed) && (rule.when == nullptr || rule.when(failed, facts));
 }
 
 }  // namespace cudadiag::causes

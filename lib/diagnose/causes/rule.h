@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/causes/symptoms.h"
+#include "diagnose/causes/case.h"
 
 namespace cudadiag::causes {
 
-// The facts that a rule took from the symptoms, under the names that the rule's texts use.
+// The facts that a rule took from a case, under the names that the rule's texts use.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::size_t> proof;  // indices of the arguments that prove the cause
@@ -37,7 +37,7 @@ struct Rule {
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition, which also adds the facts that the texts use.
-  bool (*when)(const Symptoms&, Facts&) = nullptr;
+  bool (*when)(const Case&, Facts&) = nullptr;
   // Each "{name}" is replaced by a fact. The first text whose facts are all known is used. A step of `fix` with an
   // unknown fact is omitted. `fix` and `link` may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
@@ -53,7 +53,7 @@ std::optional<std::string> filled(std::string_view text, const Facts& facts);
 // bar, the second part is empty.
 std::string in_dialect(std::string_view text, const Dialect& dialect);
 
-bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
+bool fits(const Rule& rule, const Case& failed, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 

@@ -6,27 +6,27 @@
 namespace cudadiag::causes {
 namespace {
 
-bool names_refusing_call(const Symptoms& symptoms, Facts& facts) {
-  facts.add("call", symptoms.call);
-  return !symptoms.asynchronous;
+bool names_refusing_call(const Case& failed, Facts& facts) {
+  facts.add("call", failed.call());
+  return !failed.asynchronous();
 }
 
-bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
-  return names_refusing_call(symptoms, facts) &&
-         (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
+bool takes_a_stream_or_event(const Case& failed, Facts& facts) {
+  return names_refusing_call(failed, facts) &&
+         (failed.is_launch() || has_any(failed.call(), {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
-bool takes_times(const Symptoms& symptoms, Facts& facts) {
-  return names_refusing_call(symptoms, facts) && has_any(symptoms.call, {"EventElapsedTime"});
+bool takes_times(const Case& failed, Facts& facts) {
+  return names_refusing_call(failed, facts) && has_any(failed.call(), {"EventElapsedTime"});
 }
 
-bool follows_a_failure(const Symptoms& symptoms, Facts& facts) {
-  facts.add("swallowed", symptoms.swallowed);
-  return !symptoms.asynchronous && !symptoms.swallowed.empty();
+bool follows_a_failure(const Case& failed, Facts& facts) {
+  facts.add("swallowed", failed.finding.swallowed);
+  return !failed.asynchronous() && !failed.finding.swallowed.empty();
 }
 
-bool vanished(const Symptoms& symptoms, Facts&) {
-  return symptoms.asynchronous && symptoms.vanished_when_serialised && !symptoms.may_be_another_client;
+bool vanished(const Case& failed, Facts&) {
+  return failed.asynchronous() && failed.vanished_when_serialised && !failed.may_be_another_client;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
 
 namespace cudadiag::diagnose {

@@ -1,7 +1,7 @@
 // Adds findings for copies whose source the host changed before the copy began.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 
 namespace cudadiag::diagnose {

@@ -1,7 +1,7 @@
 // Adds findings for kernels that access bytes outside their allocations, even if nothing failed.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 
 namespace cudadiag::diagnose {

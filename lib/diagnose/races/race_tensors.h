@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analyse/site_keys.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 
 namespace cudadiag::diagnose {

@@ -1,7 +1,7 @@
 // Adds findings for races between streams, one for each pair of lines.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 
 namespace cudadiag::diagnose {

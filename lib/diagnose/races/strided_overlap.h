@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
 

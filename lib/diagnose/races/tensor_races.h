@@ -2,7 +2,7 @@
 // PyTorch's operators.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -346,27 +346,27 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
   return lines;
 }
 
-void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory) {
-  symptoms.ranks = part.ranks.size();
+causes::RanksInWords in_words(const GroupsPart& part, const std::string& directory) {
+  causes::RanksInWords words;
+  words.ranks = part.ranks.size();
   switch (part.kind) {
     case GroupKind::absence:
-      symptoms.ranks_part = RanksDifference::absence;
-      symptoms.missing_ranks = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
+      words.difference = RanksDifference::absence;
+      words.missing = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
       break;
     case GroupKind::mismatch:
-      symptoms.ranks_part = part.difference == GroupDifference::function || part.difference == GroupDifference::line
-                                ? RanksDifference::line
-                                : RanksDifference::blocks;
+      words.difference = part.difference == GroupDifference::function || part.difference == GroupDifference::line
+                             ? RanksDifference::line
+                             : RanksDifference::blocks;
       break;
     case GroupKind::circle:
-      symptoms.ranks_part = RanksDifference::circle;
+      words.difference = RanksDifference::circle;
       break;
     case GroupKind::present:
-      symptoms.ranks_part = RanksDifference::none;
       break;
   }
-  const std::vector<std::string> lines = group_lines(part, directory);
-  for (const std::string& line : lines) symptoms.rank_calls += (symptoms.rank_calls.empty() ? "" : "; ") + line;
+  for (const std::string& line : group_lines(part, directory)) words.calls += (words.calls.empty() ? "" : "; ") + line;
+  return words;
 }
 
 void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory) {

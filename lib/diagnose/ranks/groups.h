@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyse/hangs/group_answer.h"
-#include "diagnose/causes/symptoms.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
@@ -32,8 +32,7 @@ std::string group_sentence(const GroupsPart& part, const std::string& directory)
 // Returns lines that say what each rank does. Ranks with the same text share a line.
 std::vector<std::string> group_lines(const GroupsPart& part, const std::string& directory);
 
-// Sets the symptoms that the rules need to explain a hang in a collective.
-void add_groups(causes::Symptoms& symptoms, const GroupsPart& part, const std::string& directory);
+causes::RanksInWords in_words(const GroupsPart& part, const std::string& directory);
 
 // Replaces the text of the ranks_part note with the answer.
 void add_groups_note(std::vector<analyse::Note>& notes, const GroupsPart& part, const std::string& directory);

@@ -182,12 +182,10 @@ std::string ranks_text(const RanksPart& part, const std::string& directory) {
   return text;
 }
 
-void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory) {
-  symptoms.ranks = part.ranks.size();
-  symptoms.ranks_part = part.difference;
+causes::RanksInWords in_words(const RanksPart& part, const std::string& directory) {
   const std::vector<const RankLine*> missing = absent(part);
-  symptoms.missing_ranks = missing.empty() ? "" : names(missing);
-  symptoms.rank_calls = sentence(present(part, directory));
+  return {part.ranks.size(), part.difference, missing.empty() ? "" : names(missing),
+          sentence(present(part, directory))};
 }
 
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,

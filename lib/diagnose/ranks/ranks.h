@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/causes/symptoms.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
@@ -34,7 +34,6 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
 // diverge".
 std::string ranks_text(const RanksPart& part, const std::string& directory);
 
-// Sets the symptoms that the rules need to explain a hang in a collective.
-void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory);
+causes::RanksInWords in_words(const RanksPart& part, const std::string& directory);
 
 }  // namespace cudadiag::diagnose

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 #include "diagnose/reruns/dump_access.h"
 #include "symbolize/device_testimony.h"

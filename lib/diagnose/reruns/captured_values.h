@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::diagnose {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::diagnose {

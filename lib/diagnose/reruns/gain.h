@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/notes/deliveries.h"
 
 namespace cudadiag::diagnose {

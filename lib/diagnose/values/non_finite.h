@@ -1,7 +1,7 @@
 // Adds the findings of `cudadiag nans`. Each names the first operator whose result was not finite and was used.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -1,7 +1,7 @@
 // Finds the origin of the failing operator's bad value, in a rerun that traced values.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/pictures/pictures.h"
 #include "report/html/markup.h"
 #include "report/page.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::report {
 

@@ -1,7 +1,7 @@
 // Prepares reports that other people will see: pages, SARIF for code scanning, bundles.
 #pragma once
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 
 namespace cudadiag::report {
 

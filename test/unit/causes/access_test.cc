@@ -1,54 +1,53 @@
 // Tests the causes of failed accesses with a known address.
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag;
 using namespace cudadiag::causes;
 
 namespace {
 
-Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
-  Symptoms symptoms = gpu_error(relation == Relation::misaligned ? 716 : 700);
-  symptoms.likeliest_kernel = symptoms.kernel;
-  symptoms.access = Access{
+Failed access(Relation relation, std::optional<std::uint64_t> distance = {}) {
+  Failed failed = gpu_error(relation == Relation::misaligned ? 716 : 700);
+  failed.finding.access = Access{
       .bytes = 4, .parameter = 1, .allocation = diagnose::PointedMemory{}, .relation = relation, .distance = distance};
-  symptoms.access->allocation->bytes = 16u << 20;
-  symptoms.access->allocation->allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 19};
-  return symptoms;
+  failed.finding.access->allocation->bytes = 16u << 20;
+  failed.finding.access->allocation->allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 19};
+  return failed;
 }
 
 }  // namespace
 
 TEST_CASE("an access past the end of the parameter's memory") {
-  Symptoms symptoms = access(Relation::past_end, 4096);
-  auto cause = explain(symptoms);
+  Failed failed = access(Relation::past_end, 4096);
+  auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "address-past-end");
   CHECK(cause->certain);
   CHECK(cause->text == "scale() reads 4.0 KiB past the end of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
   CHECK(cause->fix.at(0) == "before the access, compare the index with the number of elements: if (i < n)");
   SUBCASE("exactly at the end") {
-    symptoms.access->distance = 0;
-    CHECK(explain(symptoms)->text.starts_with("scale() reads just past the end of parameter 1"));
+    failed.finding.access->distance = 0;
+    CHECK(explain(failed)->text.starts_with("scale() reads just past the end of parameter 1"));
   }
   SUBCASE("off by 2^32 elements") {
-    symptoms.access->overflow = true;
-    CHECK(explain(symptoms)->text.ends_with(
+    failed.finding.access->overflow = true;
+    CHECK(explain(failed)->text.ends_with(
         "an overflowed 32-bit index into elements of 4 bytes would explain this distance"));
   }
   SUBCASE("memory allocated at an unknown line") {
-    symptoms.access->allocation->allocated.reset();
-    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which is 16.0 MiB long");
+    failed.finding.access->allocation->allocated.reset();
+    CHECK(explain(failed)->text == "scale() reads 4.0 KiB past the end of parameter 1, which is 16.0 MiB long");
   }
   SUBCASE("shared memory") {
-    symptoms.access->space = sass::Space::shared;
-    CHECK(explain(symptoms)->id == "shared-out-of-range");
-    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
+    failed.finding.access->space = sass::Space::shared;
+    CHECK(explain(failed)->id == "shared-out-of-range");
+    CHECK(explain(failed)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
   }
   SUBCASE("no cause without an access") {
-    symptoms.access.reset();
-    CHECK(id_of(symptoms) == "none");
+    failed.finding.access.reset();
+    CHECK(id_of(failed) == "none");
   }
 }
 
@@ -61,60 +60,60 @@ TEST_CASE("an access before the beginning of the parameter's memory") {
 }
 
 TEST_CASE("freed memory that was found only by its address") {
-  Symptoms freed = access(Relation::freed);
-  freed.access->parameter.reset();
-  freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
+  Failed freed = access(Relation::freed);
+  freed.finding.access->parameter.reset();
+  freed.finding.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->text ==
         "scale() reads memory in an allocation of 16.0 MiB that was freed at scale.cu:30, main before the launch");
-  freed.in_graph = true;
+  freed.finding.launch->graph_node = diagnose::NodeNumber{1, 2};
   CHECK(explain(freed)->id == "stale-graph-pointer");
   CHECK(explain(freed)->text ==
         "scale() reads 16.0 MiB that were freed at scale.cu:30, main before this replay: a graph keeps the addresses "
         "that it was given");
   CHECK(explain(freed)->certain);
-  freed.access->relation = Relation::unknown;
+  freed.finding.access->relation = Relation::unknown;
   const auto other = explain(freed);
   CHECK((!other || other->id != "stale-graph-pointer"));
 }
 
 TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresses") {
-  Symptoms freed = access(Relation::freed);
-  freed.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
+  Failed freed = access(Relation::freed);
+  freed.finding.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};
   CHECK(explain(freed)->id == "use-after-free");
   CHECK(explain(freed)->text ==
         "scale() reads memory through parameter 1: 16.0 MiB that were freed at scale.cu:30, main before the launch");
-  Symptoms null = access(Relation::null);
-  null.access->allocation.reset();
+  Failed null = access(Relation::null);
+  null.finding.access->allocation.reset();
   CHECK(explain(null)->id == "null-pointer");
   CHECK(explain(null)->text == "scale() reads memory through parameter 1, which is a null pointer");
   CHECK(explain(null)->certain);
-  Symptoms unknown = access(Relation::never_allocated);
-  unknown.access->allocation.reset();
-  unknown.access->pointer = 0x7f1200001000;
+  Failed unknown = access(Relation::never_allocated);
+  unknown.finding.access->allocation.reset();
+  unknown.finding.access->pointer = 0x7f1200001000;
   CHECK(explain(unknown)->id == "host-pointer");
   CHECK_FALSE(explain(unknown)->certain);
-  Symptoms number = unknown;
-  number.access->pointer = 5700;
+  Failed number = unknown;
+  number.finding.access->pointer = 5700;
   CHECK(explain(number)->id == "number-as-address");
   CHECK(explain(number)->text == "scale() reads memory through parameter 1, which is 5700: a number, not an address");
-  Symptoms host = unknown;
-  host.access->relation = Relation::host;
-  host.access->pointer = 0x55aa00001000;
+  Failed host = unknown;
+  host.finding.access->relation = Relation::host;
+  host.finding.access->pointer = 0x55aa00001000;
   CHECK(explain(host)->id == "host-pointer");
   CHECK(explain(host)->certain);
   CHECK(explain(host)->text ==
         "scale() reads memory through parameter 1, which points into the process's heap: the GPU cannot access it");
-  Symptoms other = access(Relation::other_device);
-  other.device = 0;
-  other.access->allocation->device = 1;
+  Failed other = access(Relation::other_device);
+  other.finding.launch->device = 0;
+  other.finding.access->allocation->device = 1;
   CHECK(explain(other)->id == "memory-of-another-gpu");
-  Symptoms misaligned = access(Relation::misaligned, 1);
+  Failed misaligned = access(Relation::misaligned, 1);
   CHECK(explain(misaligned)->id == "misaligned-address");
   CHECK(explain(misaligned)->text ==
         "scale() reads 4 bytes at an address 1 byte past a multiple of 4 bytes; the address is computed from parameter "
         "1");
-  misaligned.access->bytes = 0;  // a bulk copy has no element size
-  misaligned.access->kind = sass::AccessKind::copy;
-  misaligned.access->parameter.reset();
+  misaligned.finding.access->bytes = 0;  // a bulk copy has no element size
+  misaligned.finding.access->kind = sass::AccessKind::copy;
+  misaligned.finding.access->parameter.reset();
   CHECK(explain(misaligned)->text == "scale() copies memory at an address 1 byte past a multiple of 16 bytes");
 }

@@ -2,35 +2,35 @@
 
 #include <utility>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
 TEST_CASE("wrong device numbers and hidden devices") {
-  Symptoms symptoms = refused_call(101, "cudaSetDevice");
-  CHECK(text_of(symptoms) == "this process has no device with the number given to cudaSetDevice");
-  symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
-  CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
+  Failed failed = refused_call(101, "cudaSetDevice");
+  CHECK(text_of(failed) == "this process has no device with the number given to cudaSetDevice");
+  failed.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(text_of(failed).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 
-  symptoms.code = 100;
-  CHECK(id_of(symptoms) == "no-device");
-  CHECK(!explain(symptoms)->certain);
+  failed.finding.code = 100;
+  CHECK(id_of(failed) == "no-device");
+  CHECK(!explain(failed)->certain);
   for (const char* hiding : {"", "-1"}) {
-    symptoms.environment = {{"CUDA_VISIBLE_DEVICES", hiding}};
-    CHECK(id_of(symptoms) == "devices-hidden");
+    failed.environment = {{"CUDA_VISIBLE_DEVICES", hiding}};
+    CHECK(id_of(failed) == "devices-hidden");
   }
-  symptoms.environment.clear();
-  CHECK(id_of(symptoms) == "no-device");
+  failed.environment.clear();
+  CHECK(id_of(failed) == "no-device");
 }
 
 TEST_CASE("a wrong device is certain only for calls that just choose it") {
   CHECK(explain(refused_call(101, "cudaSetDevice"))->certain);
   CHECK(explain(refused_call(101, "cuDeviceGet"))->certain);
-  Symptoms symptoms = refused_call(101, "cudaDeviceGetP2PAttribute");
-  CHECK(id_of(symptoms) == "invalid-device");
-  CHECK(!explain(symptoms)->certain);
-  symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
-  CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
+  Failed failed = refused_call(101, "cudaDeviceGetP2PAttribute");
+  CHECK(id_of(failed) == "invalid-device");
+  CHECK(!explain(failed)->certain);
+  failed.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(text_of(failed).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
 // The comments in cuda.h give further reasons for these errors.
@@ -53,26 +53,26 @@ TEST_CASE("a device that does not support a prefetch") {
 }
 
 TEST_CASE("a fork of a process that had used CUDA") {
-  Symptoms symptoms = refused_call(3, "cudaSetDevice");
-  CHECK(id_of(symptoms) == "none");  // the error code alone does not show that the process was forked
-  symptoms.forked_from = 4711;
-  CHECK(id_of(symptoms) == "cuda-after-fork");
-  CHECK(text_of(symptoms).find("process 4711") != std::string::npos);
-  symptoms.code = 1;
-  CHECK(id_of(symptoms) == "none");
+  Failed failed = refused_call(3, "cudaSetDevice");
+  CHECK(id_of(failed) == "none");  // the error code alone does not show that the process was forked
+  failed.forked_from = 4711;
+  CHECK(id_of(failed) == "cuda-after-fork");
+  CHECK(text_of(failed).find("process 4711") != std::string::npos);
+  failed.finding.code = 1;
+  CHECK(id_of(failed) == "none");
 }
 
 TEST_CASE("code and drivers that do not match") {
-  Symptoms symptoms = refused_call(209, "cudaLaunchKernel");
-  CHECK(text_of(symptoms) == "the program contains no code for this GPU: it was built for other architectures");
-  symptoms.gpus = {"NVIDIA H200"};
-  CHECK(text_of(symptoms).find("(NVIDIA H200)") != std::string::npos);
-  symptoms.code = 98;
-  CHECK(id_of(symptoms) == "kernel-not-in-module");
-  CHECK(!explain(symptoms)->certain);
-  symptoms.code = 222;
-  symptoms.versions = {{"driver", "550.54.15"}};
-  CHECK(text_of(symptoms).find("550.54.15") != std::string::npos);
+  Failed failed = refused_call(209, "cudaLaunchKernel");
+  CHECK(text_of(failed) == "the program contains no code for this GPU: it was built for other architectures");
+  failed.report.gpus = {"NVIDIA H200"};
+  CHECK(text_of(failed).find("(NVIDIA H200)") != std::string::npos);
+  failed.finding.code = 98;
+  CHECK(id_of(failed) == "kernel-not-in-module");
+  CHECK(!explain(failed)->certain);
+  failed.finding.code = 222;
+  failed.report.driver = "550.54.15";
+  CHECK(text_of(failed).find("550.54.15") != std::string::npos);
 }
 
 TEST_CASE("errors whose code is the cause") {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
@@ -24,33 +24,33 @@ TEST_CASE("calls that are forbidden in a capture") {
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
         "cudaStreamSynchronize waits for the GPU, but captured work runs only when the graph is launched");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
-  Symptoms symptoms = refused_call(900, "cudaStreamSynchronize");
-  symptoms.source = "if loss.item() > best:";
-  CHECK(id_of(symptoms) == "capture-reads-result");
-  symptoms.source = "if items > best:";
-  CHECK(id_of(symptoms) == "capture-unsupported");
-  symptoms.dialect.python = true;
+  Failed failed = refused_call(900, "cudaStreamSynchronize");
+  failed.finding.location.source = "if loss.item() > best:";
+  CHECK(id_of(failed) == "capture-reads-result");
+  failed.finding.location.source = "if items > best:";
+  CHECK(id_of(failed) == "capture-unsupported");
+  failed.dialect.python = true;
   for (const char* source : {"print(loss)", "if bad: print (loss); print(loss)", "y = f(print(loss))"}) {
-    symptoms.source = source;
-    CHECK(id_of(symptoms) == "capture-reads-result");
-    CHECK(text_of(symptoms).starts_with("print() waits for the GPU"));
+    failed.finding.location.source = source;
+    CHECK(id_of(failed) == "capture-reads-result");
+    CHECK(text_of(failed).starts_with("print() waits for the GPU"));
   }
   for (const char* source : {"h = self.fingerprint(x)", "blueprint(x)", "log.print(x)", "_print(x)", "print2(x)"}) {
-    symptoms.source = source;
-    CHECK(id_of(symptoms) == "capture-unsupported");
+    failed.finding.location.source = source;
+    CHECK(id_of(failed) == "capture-unsupported");
   }
-  symptoms.dialect.python = false;
-  symptoms.source = "print(loss);";
-  CHECK(id_of(symptoms) == "capture-unsupported");
-  symptoms = refused_call(900, "cudaMalloc");
-  symptoms.source = "y = torch.empty(n.item())";
-  CHECK(id_of(symptoms) == "capture-unsupported");
+  failed.dialect.python = false;
+  failed.finding.location.source = "print(loss);";
+  CHECK(id_of(failed) == "capture-unsupported");
+  failed = refused_call(900, "cudaMalloc");
+  failed.finding.location.source = "y = torch.empty(n.item())";
+  CHECK(id_of(failed) == "capture-unsupported");
 }
 
 TEST_CASE("a capture by a different thread") {
-  Symptoms symptoms = refused_call(900, "cudaHostAlloc");
-  symptoms.captured_by_other_thread = true;
-  CHECK(id_of(symptoms) == "capture-by-another-thread");
-  symptoms.code = 901;
-  CHECK(id_of(symptoms) == "capture-invalidated");
+  Failed failed = refused_call(900, "cudaHostAlloc");
+  failed.finding.refused->breaks_other_threads_capture = true;
+  CHECK(id_of(failed) == "capture-by-another-thread");
+  failed.finding.code = 901;
+  CHECK(id_of(failed) == "capture-invalidated");
 }

@@ -1,33 +1,33 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
 namespace {
 
-Symptoms standing_at(Work operation, const std::string& kernel = "") {
-  Symptoms symptoms;
-  symptoms.hang = true;
-  symptoms.operation = operation;
-  symptoms.kernel = kernel;
-  return symptoms;
+Failed standing_at(Work operation, const std::string& kernel = "") {
+  Failed failed;
+  failed.finding.kind = analyse::Kind::hang;
+  failed.stuck_in = operation;
+  failed.finding.launch->kernel = kernel;
+  return failed;
 }
 
-Symptoms waiting_for(WaitsFor what, const std::string& wait) {
-  Symptoms symptoms = standing_at(Work::call);
-  symptoms.waits_for = what;
-  symptoms.wait = wait;
-  return symptoms;
+Failed waiting_for(WaitsFor what, const std::string& wait) {
+  Failed failed = standing_at(Work::call);
+  failed.finding.waits_for = what;
+  failed.finding.wait = wait;
+  return failed;
 }
 
 }  // namespace
 
 TEST_CASE("the cause is what the stream waits for") {
-  Symptoms value = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
+  Failed value = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
   CHECK(id_of(value) == "value-never-written");
   CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
-  value.write_queued = true;
+  value.finding.write_queued = true;
   CHECK(id_of(value) == "value-written-too-late");
   CHECK(id_of(waiting_for(WaitsFor::semaphore, "for the external semaphore 0x10")) == "semaphore-not-signalled");
   CHECK(id_of(waiting_for(WaitsFor::stream, "for stream 0x10")) == "waits-for-other-stream");
@@ -43,40 +43,40 @@ TEST_CASE("kernels that wait for other ranks are recognised by name") {
 }
 
 TEST_CASE("facts about the job's ranks count for more than the kernel's name") {
-  Symptoms symptoms =
+  Failed failed =
       standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
-  symptoms.ranks = 8;
-  symptoms.rank_calls = "ranks 0-6: train.py:9, average";
-  symptoms.missing_ranks = "rank 7";
-  symptoms.ranks_part = RanksDifference::absence;
-  CHECK(id_of(symptoms) == "rank-has-not-come");
-  CHECK(text_of(symptoms).starts_with(
+  failed.job.emplace().ranks = 8;
+  failed.job->calls = "ranks 0-6: train.py:9, average";
+  failed.job->missing = "rank 7";
+  failed.job->difference = RanksDifference::absence;
+  CHECK(id_of(failed) == "rank-has-not-come");
+  CHECK(text_of(failed).starts_with(
       "rank 7 called fewer collectives than the other ranks, often because a branch or an exception skipped one"));
-  symptoms.missing_ranks.clear();
-  symptoms.ranks_part = RanksDifference::line;
-  CHECK(id_of(symptoms) == "ranks-call-different-collectives");
+  failed.job->missing.clear();
+  failed.job->difference = RanksDifference::line;
+  CHECK(id_of(failed) == "ranks-call-different-collectives");
   for (const RanksDifference part : {RanksDifference::kernel, RanksDifference::blocks}) {
-    symptoms.ranks_part = part;
-    CHECK(id_of(symptoms) == "ranks-give-different-data");
+    failed.job->difference = part;
+    CHECK(id_of(failed) == "ranks-give-different-data");
   }
-  symptoms.ranks_part = RanksDifference::circle;
-  symptoms.rank_calls = "rank 1: send 4 to rank 3 in group pp1";
-  CHECK(id_of(symptoms) == "ranks-wait-in-a-circle");
-  CHECK(text_of(symptoms) == "each rank waits for the next one (rank 1: send 4 to rank 3 in group pp1)");
-  symptoms.ranks_part = RanksDifference::none;
-  CHECK(id_of(symptoms) == "all-ranks-in-collective");
-  CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));
+  failed.job->difference = RanksDifference::circle;
+  failed.job->calls = "rank 1: send 4 to rank 3 in group pp1";
+  CHECK(id_of(failed) == "ranks-wait-in-a-circle");
+  CHECK(text_of(failed) == "each rank waits for the next one (rank 1: send 4 to rank 3 in group pp1)");
+  failed.job->difference = RanksDifference::none;
+  CHECK(id_of(failed) == "all-ranks-in-collective");
+  CHECK(text_of(failed).starts_with("all 8 ranks of this run have called the collective"));
 }
 
 TEST_CASE("steps already tried are not recommended again") {
   for (const Work operation : {Work::kernel, Work::graph}) {
-    Symptoms symptoms = standing_at(operation, "spin(int*)");
-    const auto first_step = [&] { return explain(symptoms)->fix.front(); };
+    Failed failed = standing_at(operation, "spin(int*)");
+    const auto first_step = [&] { return explain(failed)->fix.front(); };
     CHECK(first_step().ends_with("--on-hang=dump, or cudadiag bisect, shows it"));
-    symptoms.asked_for_dump = true;
+    failed.asked_for_dump = true;
     CHECK(first_step().find("--on-hang") == std::string::npos);
     CHECK(first_step().find("cuda-gdb -p PID") != std::string::npos);
-    symptoms.line_in_dump = true;
+    failed.finding.device->line = 7;
     CHECK(first_step().ends_with("the GPU core dump shows it"));
   }
 }
@@ -88,8 +88,8 @@ TEST_CASE("host functions and graphs that never finish") {
 
 TEST_CASE("failures and hangs never get each other's causes") {
   CHECK(id_of(gpu_error(719, "ncclDevKernel_AllReduce")) != "collective-waits-for-rank");
-  Symptoms hanging = gpu_error(715);
-  hanging.hang = true;
-  hanging.kernel.clear();
+  Failed hanging = gpu_error(715);
+  hanging.finding.kind = analyse::Kind::hang;
+  hanging.finding.launch->kernel.clear();
   CHECK(id_of(hanging) == "none");
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
@@ -19,17 +19,17 @@ TEST_CASE("causes in the hardware") {
 }
 
 TEST_CASE("under MPS another program may have caused the fault") {
-  Symptoms symptoms = gpu_error(700);
-  symptoms.may_be_another_client = true;
-  CHECK(id_of(symptoms) == "mps-client");
-  CHECK(!explain(symptoms)->certain);
-  symptoms.vanished_when_serialised = true;
-  CHECK(id_of(symptoms) == "mps-client");
-  CHECK(text_of(symptoms).find("nothing shows that this one did") != std::string::npos);
-  symptoms.foreign_exception = "Warp Illegal Address";
-  CHECK(text_of(symptoms).find("Warp Illegal Address came from code that this program had not loaded") !=
+  Failed failed = gpu_error(700);
+  failed.may_be_another_client = true;
+  CHECK(id_of(failed) == "mps-client");
+  CHECK(!explain(failed)->certain);
+  failed.vanished_when_serialised = true;
+  CHECK(id_of(failed) == "mps-client");
+  CHECK(text_of(failed).find("nothing shows that this one did") != std::string::npos);
+  failed.finding.foreign_exception = "Warp Illegal Address";
+  CHECK(text_of(failed).find("Warp Illegal Address came from code that this program had not loaded") !=
         std::string::npos);
-  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
-  CHECK(id_of(symptoms) == "use-after-free");
+  failed.finding.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(failed) == "use-after-free");
   CHECK(id_of(gpu_error(710)) == "none");
 }

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag;
 using namespace cudadiag::causes;
@@ -12,23 +12,23 @@ constexpr const char* kGatherKernel =
     "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, long, long, bool)";
 constexpr const char* kLabel = "t >= 0 && t < n_classes";
 
-Symptoms embedding() {
-  Symptoms symptoms = pytorch_assert(kGather, "IndexKernelUtils.cu");
-  symptoms.source = "y = self.emb(idx)";
-  symptoms.python = {{"/v/site-packages/torch/nn/functional.py", 0, "embedding", false},
-                     {"/v/site-packages/torch/nn/modules/sparse.py", 0, "Embedding.forward", false},
-                     {"/home/u/train.py", 0, "forward", true}};
-  return symptoms;
+Failed embedding() {
+  Failed failed = pytorch_assert(kGather, "IndexKernelUtils.cu");
+  failed.finding.location.source = "y = self.emb(idx)";
+  failed.finding.stack.python = {{"/v/site-packages/torch/nn/functional.py", 0, "embedding", false},
+                                 {"/v/site-packages/torch/nn/modules/sparse.py", 0, "Embedding.forward", false},
+                                 {"/home/u/train.py", 0, "forward", true}};
+  return failed;
 }
 
 }  // namespace
 
 TEST_CASE("an embedding with values: the text has the index, its value and the valid range") {
-  Symptoms symptoms = embedding();
-  symptoms.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
-                        index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
-  symptoms.arguments[0].origin = session::ValueOrigin::schema;
-  const auto cause = explain(symptoms);
+  Failed failed = embedding();
+  failed.finding.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
+                              index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
+  failed.finding.arguments[0].origin = session::ValueOrigin::schema;
+  const auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "index-out-of-range");
   CHECK(cause->certain);
@@ -48,10 +48,10 @@ TEST_CASE("an embedding without values: the cause is certain, the text names no 
 }
 
 TEST_CASE("only frames inside the user's frame name the PyTorch function") {
-  Symptoms symptoms = embedding();
-  symptoms.python = {{"/home/u/train.py", 0, "forward", true},
-                     {"/v/site-packages/torch/nn/functional.py", 0, "embedding", false}};
-  CHECK(text_of(symptoms) == "an index is outside the dimension that it indexes");
+  Failed failed = embedding();
+  failed.finding.stack.python = {{"/home/u/train.py", 0, "forward", true},
+                                 {"/v/site-packages/torch/nn/functional.py", 0, "embedding", false}};
+  CHECK(text_of(failed) == "an index is outside the dimension that it indexes");
 }
 
 TEST_CASE("every index assertion in PyTorch's kernels is recognised") {
@@ -68,9 +68,9 @@ TEST_CASE("every index assertion in PyTorch's kernels is recognised") {
 }
 
 TEST_CASE("the same condition in the program's own kernel is only a failed assertion") {
-  Symptoms symptoms = pytorch_assert("srcIndex < srcSelectDimSize");
-  symptoms.device_file = "/home/u/kernels.cu";
-  CHECK(id_of(symptoms) == "failed-assertion");
+  Failed failed = pytorch_assert("srcIndex < srcSelectDimSize");
+  failed.finding.device->file = "/home/u/kernels.cu";
+  CHECK(id_of(failed) == "failed-assertion");
 }
 
 TEST_CASE("without the assertion's text, the kernel's name decides, but only for error 710") {
@@ -81,79 +81,79 @@ TEST_CASE("without the assertion's text, the kernel's name decides, but only for
 }
 
 TEST_CASE("labels") {
-  Symptoms symptoms = pytorch_assert(kLabel, "Loss.cu");
-  CHECK(id_of(symptoms) == "label-out-of-range");
+  Failed failed = pytorch_assert(kLabel, "Loss.cu");
+  CHECK(id_of(failed) == "label-out-of-range");
   CHECK(id_of(pytorch_assert("cur_target >= 0 && cur_target < n_classes", "NLLLoss2d.cu")) == "label-out-of-range");
   CHECK(id_of(pytorch_assert("target_k >= 0 && target_k < dim && \"target index is out of bounds\"")) ==
         "label-out-of-range");
   CHECK(id_of(pytorch_assert("r >= 0", "Loss.cu")) == "failed-assertion");
 
-  symptoms.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
-  CHECK(text_of(symptoms) ==
+  failed.finding.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
+  CHECK(text_of(failed) ==
         "target[7] = 12 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
 
   SUBCASE("labels that count from one") {
-    symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
-    CHECK(text_of(symptoms) == "target contains labels from 1 to 10, but the 10 classes are numbered 0 to 9");
-    CHECK(explain(symptoms)->fix[0] == "count labels from 0: pass target - 1");
+    failed.finding.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
+    CHECK(text_of(failed) == "target contains labels from 1 to 10, but the 10 classes are numbered 0 to 9");
+    CHECK(explain(failed)->fix[0] == "count labels from 0: pass target - 1");
   }
   SUBCASE("labels with a 0 do not count from one") {
-    symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
-    CHECK(text_of(symptoms) ==
+    failed.finding.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
+    CHECK(text_of(failed) ==
           "target[3] = 10 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
   // The call was nll_loss(ignore_index=255). Ignored labels are not valid classes, but are not reported as errors
   // either.
   SUBCASE("-100 is a bad label if ignore_index differs") {
-    symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
-    CHECK(text_of(symptoms) ==
+    failed.finding.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
+    CHECK(text_of(failed) ==
           "target[0] = -100 is not a valid label: the 10 classes are 0 to 9, and the value is not ignore_index");
   }
 }
 
 TEST_CASE("positions past the end of their table") {
-  Symptoms symptoms = embedding();
-  symptoms.source = "x = x + self.position_embeddings(position_ids)";
-  const auto cause = explain(symptoms);
+  Failed failed = embedding();
+  failed.finding.location.source = "x = x + self.position_embeddings(position_ids)";
+  const auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "position-past-table");
   CHECK(!cause->certain);
   for (const char* source : {"x = transforms.Compose([crop])(idx)", "h = self.decomposition[idx]"}) {
-    symptoms.source = source;
-    CHECK(id_of(symptoms) == "index-out-of-range");
+    failed.finding.location.source = source;
+    CHECK(id_of(failed) == "index-out-of-range");
   }
-  symptoms.arguments = {index_argument("position_ids", 0, 600, 512, 88, {0, 512}, 512)};
-  CHECK(text_of(symptoms).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
+  failed.finding.arguments = {index_argument("position_ids", 0, 600, 512, 88, {0, 512}, 512)};
+  CHECK(text_of(failed).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
 }
 
 TEST_CASE("values decide which of two embeddings on a line failed") {
-  Symptoms symptoms = embedding();
-  symptoms.arguments.clear();
-  symptoms.source = "x = self.tokens(ids) + self.position_embedding(steps)";
-  CHECK(id_of(symptoms) == "index-out-of-range");
-  symptoms.arguments = {index_argument("steps", 0, 95, 64, 32, {64}, 64)};
-  symptoms.arguments[0].shape = {96};
-  CHECK(id_of(symptoms) == "position-past-table");
-  symptoms.arguments = {index_argument("ids", 0, 1000, 1000, 1, {0, 7}, 1000)};
-  symptoms.arguments[0].shape = {4, 32};
-  CHECK(id_of(symptoms) == "index-out-of-range");
+  Failed failed = embedding();
+  failed.finding.arguments.clear();
+  failed.finding.location.source = "x = self.tokens(ids) + self.position_embedding(steps)";
+  CHECK(id_of(failed) == "index-out-of-range");
+  failed.finding.arguments = {index_argument("steps", 0, 95, 64, 32, {64}, 64)};
+  failed.finding.arguments[0].shape = {96};
+  CHECK(id_of(failed) == "position-past-table");
+  failed.finding.arguments = {index_argument("ids", 0, 1000, 1000, 1, {0, 7}, 1000)};
+  failed.finding.arguments[0].shape = {4, 32};
+  CHECK(id_of(failed) == "index-out-of-range");
 }
 
 TEST_CASE("indices that a separate kernel checks") {
-  Symptoms symptoms = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
-  CHECK(id_of(symptoms) == "none");
-  symptoms.arguments = {index_argument("cells", 0, 77, 50, 1, {123}, 77)};
-  CHECK(text_of(symptoms) == "cells[123] = 77, but the dimension that it indexes has 50 entries (valid 0..49)");
-  CHECK(explain(symptoms)->certain);
-  symptoms.kernel = "_assert_async_cuda_kernel(bool*)";
-  CHECK(!explain(symptoms)->certain);
+  Failed failed = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
+  CHECK(id_of(failed) == "none");
+  failed.finding.arguments = {index_argument("cells", 0, 77, 50, 1, {123}, 77)};
+  CHECK(text_of(failed) == "cells[123] = 77, but the dimension that it indexes has 50 entries (valid 0..49)");
+  CHECK(explain(failed)->certain);
+  failed.finding.launch->kernel = "_assert_async_cuda_kernel(bool*)";
+  CHECK(!explain(failed)->certain);
 }
 
 TEST_CASE("bags, repeats and groups") {
-  Symptoms symptoms =
+  Failed failed =
       pytorch_assert("!has_invalid_index && \"Invalid input index in EmbeddingBag: index out of range [0, numRows)\"",
                      "EmbeddingBag.cu");
-  CHECK(id_of(symptoms) == "index-out-of-range");
+  CHECK(id_of(failed) == "index-out-of-range");
   CHECK(id_of(pytorch_assert("end >= begin", "EmbeddingBag.cu")) == "bag-offsets-decrease");
   CHECK(id_of(pytorch_assert("result_size == cumsum_ptr[size - 1]", "Repeat.cu")) == "repeat-lengths");
   CHECK(text_of(pytorch_assert("repeat >= 0", "Repeat.cu")) == "a length given to repeat_interleave is negative");
@@ -164,35 +164,35 @@ TEST_CASE("bags, repeats and groups") {
 }
 
 TEST_CASE("the source line shows one_hot") {
-  Symptoms symptoms = pytorch_assert("idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"");
-  symptoms.source = "F.one_hot(labels, 10)";
-  CHECK(text_of(symptoms).find("one_hot") != std::string::npos);
+  Failed failed = pytorch_assert("idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"");
+  failed.finding.location.source = "F.one_hot(labels, 10)";
+  CHECK(text_of(failed).find("one_hot") != std::string::npos);
 }
 
 TEST_CASE("assertions in compiled code contain the bound") {
-  Symptoms symptoms = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
-  symptoms.device_file = "/tmp/torchinductor_u/k4/ck46.py";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension (valid 0..30521)");
-  symptoms.assertion = "index out of bounds: 0 <= tmp4 < 1 + ks0";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
-  symptoms.assertion = "index out of bounds: 0 <= tmp4 < 99999999999999999999999";
-  CHECK(text_of(symptoms) == "an index in compiled code is outside its dimension");
-  symptoms.assertion = "my index out of bounds: 0 <= tmp4 < 7";
-  CHECK(id_of(symptoms) == "failed-assertion");
+  Failed failed = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
+  failed.finding.device->file = "/tmp/torchinductor_u/k4/ck46.py";
+  CHECK(text_of(failed) == "an index in compiled code is outside its dimension (valid 0..30521)");
+  failed.finding.device->message = "index out of bounds: 0 <= tmp4 < 1 + ks0";
+  CHECK(text_of(failed) == "an index in compiled code is outside its dimension");
+  failed.finding.device->message = "index out of bounds: 0 <= tmp4 < 99999999999999999999999";
+  CHECK(text_of(failed) == "an index in compiled code is outside its dimension");
+  failed.finding.device->message = "my index out of bounds: 0 <= tmp4 < 7";
+  CHECK(id_of(failed) == "failed-assertion");
 }
 
 TEST_CASE("indices out of range for a kernel that checks nothing") {
-  Symptoms symptoms = gpu_error(700);
-  symptoms.arguments = {index_argument("block_table", 0, 900, 512, 4, {3, 1}, 900)};
-  const auto cause = explain(symptoms);
+  Failed failed = gpu_error(700);
+  failed.finding.arguments = {index_argument("block_table", 0, 900, 512, 4, {3, 1}, 900)};
+  const auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "index-argument-out-of-range");
   CHECK(!cause->certain);
-  symptoms.code = 717;  // the index is so large that the address is in a different memory space
-  CHECK(id_of(symptoms) == "index-argument-out-of-range");
-  symptoms.code = 700;
-  symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};
-  CHECK(id_of(symptoms) == "none");
+  failed.finding.code = 717;  // the index is so large that the address is in a different memory space
+  CHECK(id_of(failed) == "index-argument-out-of-range");
+  failed.finding.code = 700;
+  failed.finding.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};
+  CHECK(id_of(failed) == "none");
 }
 
 TEST_CASE("other operators with separate assertions") {

@@ -1,37 +1,37 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
 TEST_CASE("a kernel's own assertion is the cause") {
-  Symptoms symptoms = gpu_error(710);
-  CHECK(id_of(symptoms) == "none");  // the condition of the assertion is unknown
-  symptoms.assertion = "count[i] < capacity";
-  symptoms.device_file = "/home/u/hash.cu";
-  CHECK(text_of(symptoms) == "the kernel's own assertion failed: `count[i] < capacity`");
-  symptoms.device_function = "insert";
-  CHECK(text_of(symptoms).ends_with("in insert"));
-  CHECK(explain(symptoms)->certain);
+  Failed failed = gpu_error(710);
+  CHECK(id_of(failed) == "none");  // the condition of the assertion is unknown
+  failed.finding.device->message = "count[i] < capacity";
+  failed.finding.device->file = "/home/u/hash.cu";
+  CHECK(text_of(failed) == "the kernel's own assertion failed: `count[i] < capacity`");
+  failed.finding.device->function = "insert";
+  CHECK(text_of(failed).ends_with("in insert"));
+  CHECK(explain(failed)->certain);
 }
 
 TEST_CASE("the exception shows a stack overflow or a trap, whatever the code") {
   for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow"}) {
-    Symptoms symptoms = gpu_error(700);
-    symptoms.exception = exception;
-    CHECK(id_of(symptoms) == "stack-overflow");
+    Failed failed = gpu_error(700);
+    failed.finding.device->exception = exception;
+    CHECK(id_of(failed) == "stack-overflow");
   }
-  Symptoms symptoms = gpu_error(719);
-  symptoms.exception = "Trap Instruction";
-  CHECK(id_of(symptoms) == "trap");
-  symptoms.exception = "Warp Illegal Address";
-  CHECK(id_of(symptoms) == "none");
+  Failed failed = gpu_error(719);
+  failed.finding.device->exception = "Trap Instruction";
+  CHECK(id_of(failed) == "trap");
+  failed.finding.device->exception = "Warp Illegal Address";
+  CHECK(id_of(failed) == "none");
 }
 
 TEST_CASE("a stack canary shows a write over the stack, not a small stack") {
-  Symptoms symptoms = gpu_error(719);
-  symptoms.exception = "Warp Stack Canary";
-  const auto cause = explain(symptoms);
+  Failed failed = gpu_error(719);
+  failed.finding.device->exception = "Warp Stack Canary";
+  const auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "stack-overwritten");
   CHECK_FALSE(cause->certain);

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
@@ -18,8 +18,8 @@ TEST_CASE("blocks that are empty or too large") {
 }
 
 TEST_CASE("a block whose number of threads overflows is not empty") {
-  const Symptoms symptoms = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
-  CHECK(text_of(symptoms) ==
+  const Failed failed = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
+  CHECK(text_of(failed) ==
         "a block of 2147483648,2147483648,4 is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in "
         "x,y,z");
   CHECK(id_of(refused_launch(1, {0x80000000u, 0x80000000u, 4}, {32, 1, 1})) == "grid-too-large");

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag;
 using namespace cudadiag::causes;
@@ -24,40 +24,40 @@ Argument floats(const std::string& name, double min, double max, std::uint64_t n
 }  // namespace
 
 TEST_CASE("multinomial") {
-  Symptoms symptoms = pytorch_assert(kNoProbability, "TensorCompare.cu");
-  symptoms.device_function = "_assert_async_cuda_kernel";
-  CHECK(id_of(symptoms) == "bad-probabilities");
-  CHECK(explain(symptoms)->certain);
-  symptoms.arguments = {floats("probs", 0, 0.5, 7)};
-  CHECK(text_of(symptoms) == "the probabilities given to multinomial are invalid: probs has 7 NaN");
-  symptoms.arguments = {floats("probs", -0.25, 0.5)};
-  CHECK(text_of(symptoms) == "the probabilities given to multinomial are invalid: probs has min -0.25, max 0.5");
-  symptoms.arguments = {floats("probs", 0, 0.5)};
-  CHECK(explain(symptoms)->proof.empty());
+  Failed failed = pytorch_assert(kNoProbability, "TensorCompare.cu");
+  failed.finding.device->function = "_assert_async_cuda_kernel";
+  CHECK(id_of(failed) == "bad-probabilities");
+  CHECK(explain(failed)->certain);
+  failed.finding.arguments = {floats("probs", 0, 0.5, 7)};
+  CHECK(text_of(failed) == "the probabilities given to multinomial are invalid: probs has 7 NaN");
+  failed.finding.arguments = {floats("probs", -0.25, 0.5)};
+  CHECK(text_of(failed) == "the probabilities given to multinomial are invalid: probs has min -0.25, max 0.5");
+  failed.finding.arguments = {floats("probs", 0, 0.5)};
+  CHECK(explain(failed)->proof.empty());
 
   for (const char* condition : {"!(val < zero)", "!at::_isnan(val)", "!_isinf(val)", "val >= zero"}) {
     CHECK(id_of(pytorch_assert(condition, "MultinomialKernel.cu")) == "bad-probabilities");
   }
   CHECK(id_of(pytorch_assert("sum > accZero", "MultinomialKernel.cu")) == "zero-probabilities");
-  Symptoms spoilt = pytorch_assert("sum > accZero", "MultinomialKernel.cu");
-  spoilt.arguments = {floats("probs", 0, 0.5, 7)};
+  Failed spoilt = pytorch_assert("sum > accZero", "MultinomialKernel.cu");
+  spoilt.finding.arguments = {floats("probs", 0, 0.5, 7)};
   CHECK(text_of(spoilt) == "the probabilities given to multinomial are invalid: probs has 7 NaN");
-  symptoms.assertion = "invalid multinomial distribution (sum of probabilities <= 0)";
-  CHECK(id_of(symptoms) == "zero-probabilities");
-  symptoms.device_file = "/home/u/sampler.cu";
-  symptoms.device_function = "sample";
-  symptoms.assertion = "!(val < zero)";
-  CHECK(id_of(symptoms) == "failed-assertion");
+  failed.finding.device->message = "invalid multinomial distribution (sum of probabilities <= 0)";
+  CHECK(id_of(failed) == "zero-probabilities");
+  failed.finding.device->file = "/home/u/sampler.cu";
+  failed.finding.device->function = "sample";
+  failed.finding.device->message = "!(val < zero)";
+  CHECK(id_of(failed) == "failed-assertion");
 }
 
 TEST_CASE("binary cross entropy") {
-  Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
-  CHECK(id_of(symptoms) == "bce-input-outside-0-1");
-  symptoms.arguments = {floats("target", 0, 1), floats("logits", -3.5, 4)};
-  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities from 0 to 1, but logits has min -3.5, max 4");
-  CHECK(explain(symptoms)->proof == std::vector<std::size_t>{1});
-  symptoms.arguments = {floats("target", 0, 1), floats("probs", 0, 1)};
-  CHECK(text_of(symptoms) == "an input of binary_cross_entropy is NaN or not between 0 and 1");
+  Failed failed = pytorch_assert(kBce, "Loss.cu");
+  CHECK(id_of(failed) == "bce-input-outside-0-1");
+  failed.finding.arguments = {floats("target", 0, 1), floats("logits", -3.5, 4)};
+  CHECK(text_of(failed) == "binary_cross_entropy takes probabilities from 0 to 1, but logits has min -3.5, max 4");
+  CHECK(explain(failed)->proof == std::vector<std::size_t>{1});
+  failed.finding.arguments = {floats("target", 0, 1), floats("probs", 0, 1)};
+  CHECK(text_of(failed) == "an input of binary_cross_entropy is NaN or not between 0 and 1");
   CHECK(id_of(pytorch_assert("target_val >= zero && target_val <= one", "Loss.cu")) == "bce-target-outside-0-1");
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }
@@ -65,10 +65,10 @@ TEST_CASE("binary cross entropy") {
 // The source has no name for the model's output, so the message uses the parameter's name. The weights have a name, but
 // any weight is valid.
 TEST_CASE("binary cross entropy with weights") {
-  Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
-  symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
-  symptoms.arguments[0].origin = session::ValueOrigin::schema;
-  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities from 0 to 1, but self has 3 NaN");
+  Failed failed = pytorch_assert(kBce, "Loss.cu");
+  failed.finding.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
+  failed.finding.arguments[0].origin = session::ValueOrigin::schema;
+  CHECK(text_of(failed) == "binary_cross_entropy takes probabilities from 0 to 1, but self has 3 NaN");
 }
 
 TEST_CASE("other distributions") {
@@ -80,10 +80,10 @@ TEST_CASE("other distributions") {
 }
 
 TEST_CASE("the cause quotes the message of torch._assert_async") {
-  Symptoms symptoms = pytorch_assert("seqlen must fit the cache", "TensorCompare.cu");
-  symptoms.device_function = "_assert_async_cuda_kernel";
-  CHECK(id_of(symptoms) == "tensor-assertion");
-  CHECK(text_of(symptoms).ends_with("seqlen must fit the cache"));
-  symptoms.device_function = "some_kernel";
-  CHECK(id_of(symptoms) == "failed-assertion");
+  Failed failed = pytorch_assert("seqlen must fit the cache", "TensorCompare.cu");
+  failed.finding.device->function = "_assert_async_cuda_kernel";
+  CHECK(id_of(failed) == "tensor-assertion");
+  CHECK(text_of(failed).ends_with("seqlen must fit the cache"));
+  failed.finding.device->function = "some_kernel";
+  CHECK(id_of(failed) == "failed-assertion");
 }

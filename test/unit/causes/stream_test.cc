@@ -1,30 +1,30 @@
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
 TEST_CASE("a failure that does not recur in a rerun that waits") {
-  Symptoms symptoms = gpu_error(700);
-  CHECK(id_of(symptoms) == "none");
-  symptoms.vanished_when_serialised = true;
-  CHECK(id_of(symptoms) == "missing-wait");
-  CHECK(!explain(symptoms)->certain);
-  CHECK(explain(symptoms)->fix[0] == "make the reading stream wait for the writing stream (cudaStreamWaitEvent)");
-  symptoms.dialect.driver = true;
-  CHECK(explain(symptoms)->fix[0] == "make the reading stream wait for the writing stream (cuStreamWaitEvent)");
-  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
-  CHECK(id_of(symptoms) == "use-after-free");
+  Failed failed = gpu_error(700);
+  CHECK(id_of(failed) == "none");
+  failed.vanished_when_serialised = true;
+  CHECK(id_of(failed) == "missing-wait");
+  CHECK(!explain(failed)->certain);
+  CHECK(explain(failed)->fix[0] == "make the reading stream wait for the writing stream (cudaStreamWaitEvent)");
+  failed.dialect.driver = true;
+  CHECK(explain(failed)->fix[0] == "make the reading stream wait for the writing stream (cuStreamWaitEvent)");
+  failed.finding.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(failed) == "use-after-free");
 }
 
 TEST_CASE("a call that fails because an earlier one had failed") {
-  Symptoms symptoms = refused_launch(400, {1, 1, 1}, {32, 1, 1});
-  symptoms.swallowed = "cuModuleGetFunction";
-  CHECK(id_of(symptoms) == "after-failed-call");
-  CHECK(explain(symptoms)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop if it "
-                                                           "fails"});
-  symptoms.code = 701;
-  CHECK(id_of(symptoms) != "after-failed-call");
+  Failed failed = refused_launch(400, {1, 1, 1}, {32, 1, 1});
+  failed.finding.swallowed = "cuModuleGetFunction";
+  CHECK(id_of(failed) == "after-failed-call");
+  CHECK(explain(failed)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop if it "
+                                                         "fails"});
+  failed.finding.code = 701;
+  CHECK(id_of(failed) != "after-failed-call");
 }
 
 TEST_CASE("handles of another device or context") {
@@ -47,10 +47,10 @@ TEST_CASE("access between devices, and no context") {
 // This error means "trying to disable peer access which has not been enabled yet" (cuda.h). The suggested fix must not
 // be to enable peer access.
 TEST_CASE("disabling peer access that was not enabled") {
-  const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
-  CHECK(id_of(symptoms) == "peer-access-not-enabled");
-  CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess disables access"));
-  const auto cause = explain(symptoms);
+  const Failed failed = refused_call(705, "cudaDeviceDisablePeerAccess");
+  CHECK(id_of(failed) == "peer-access-not-enabled");
+  CHECK(text_of(failed).starts_with("cudaDeviceDisablePeerAccess disables access"));
+  const auto cause = explain(failed);
   for (const std::string& step : cause->fix) CHECK(step.find("EnablePeerAccess(") == std::string::npos);
   CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
 }
@@ -65,11 +65,12 @@ TEST_CASE("the runtime's error for a peer that cannot be reached") {
 }
 
 TEST_CASE("collectives") {
-  Symptoms symptoms = gpu_error(700, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
-  CHECK(id_of(symptoms) == "collective");
-  symptoms.failed_elsewhere = 4712;
-  CHECK(id_of(symptoms) == "collective-after-peer");
-  CHECK(text_of(symptoms).find("4712") != std::string::npos);
-  symptoms.kernel = "scale(float*)";
-  CHECK(id_of(symptoms) == "none");
+  Failed failed = gpu_error(700, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  CHECK(id_of(failed) == "collective");
+  failed.finding.pid = 4711;
+  failed.report.findings.emplace_back().pid = 4712;
+  CHECK(id_of(failed) == "collective-after-peer");
+  CHECK(text_of(failed).find("4712") != std::string::npos);
+  failed.finding.launch->kernel = "scale(float*)";
+  CHECK(id_of(failed) == "none");
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "diagnose/causes/families.h"
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
@@ -71,19 +71,19 @@ TEST_CASE("fixes mention calls of the API that the program uses") {
 }
 
 TEST_CASE("a step for PyTorch is shown only to PyTorch programs") {
-  Symptoms symptoms = refused_call(904, "cuStreamEndCapture");
-  CHECK(explain(symptoms)->fix.size() == 1);
-  symptoms.dialect.torch = true;
-  CHECK(explain(symptoms)->fix.size() == 2);
+  Failed failed = refused_call(904, "cuStreamEndCapture");
+  CHECK(explain(failed)->fix.size() == 1);
+  failed.dialect.torch = true;
+  CHECK(explain(failed)->fix.size() == 2);
 }
 
-TEST_CASE("without symptoms most codes have no cause") {
-  CHECK(id_of(Symptoms()) == "none");
+TEST_CASE("without failed most codes have no cause") {
+  CHECK(id_of(Failed()) == "none");
   for (std::uint32_t code = 0; code < 1000; ++code) {
-    Symptoms symptoms;
-    symptoms.code = code;
-    symptoms.asynchronous = true;
-    const auto cause = explain(symptoms);
+    Failed failed;
+    failed.finding.code = code;
+    failed.finding.kind = analyse::Kind::async_error;
+    const auto cause = explain(failed);
     // Only hardware errors and the last rules of the kernel family may match the error code alone.
     const std::set<std::uint32_t> telling = {214, 220, 226, 702, 714, 715, 717, 718, 721, 912};
     CAPTURE(code);

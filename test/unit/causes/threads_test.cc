@@ -2,7 +2,7 @@
 // lists the users' reports.
 #include <doctest/doctest.h>
 
-#include "unit/causes/symptoms_builder.h"
+#include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;
 
@@ -47,22 +47,22 @@ constexpr LoggedAssertion kLogged[] = {
      "unknown", "index out of bounds: 0 <= tmp4 < 1 + ks0", "index-out-of-range"},
 };
 
-Symptoms illegal_access_over(std::vector<std::int64_t> shape, const char* kernel) {
-  Symptoms symptoms = gpu_error(700, kernel);
-  symptoms.versions = {{"torch", "2.11.0"}};
+Failed illegal_access_over(std::vector<std::int64_t> shape, const char* kernel) {
+  Failed failed = gpu_error(700, kernel);
+  failed.report.torch = "2.11.0";
   Argument tensor;
   tensor.name = "x";
   tensor.dtype = "float32";
   tensor.shape = std::move(shape);
-  symptoms.arguments = {tensor};
-  return symptoms;
+  failed.finding.arguments = {tensor};
+  return failed;
 }
 
-Symptoms refused_in_pytorch(const char* kernel, Dim3 grid) {
-  Symptoms symptoms = refused_launch(9, grid, {32, 4, 1});
-  symptoms.kernel = kernel;
-  symptoms.versions = {{"torch", "2.9.0"}};
-  return symptoms;
+Failed refused_in_pytorch(const char* kernel, Dim3 grid) {
+  Failed failed = refused_launch(9, grid, {32, 4, 1});
+  failed.finding.launch->kernel = kernel;
+  failed.report.torch = "2.9.0";
+  return failed;
 }
 
 }  // namespace
@@ -70,11 +70,11 @@ Symptoms refused_in_pytorch(const char* kernel, Dim3 grid) {
 TEST_CASE("assertions quoted from logs") {
   for (const LoggedAssertion& logged : kLogged) {
     CAPTURE(logged.thread);
-    Symptoms symptoms = gpu_error(710, "");
-    symptoms.assertion = logged.condition;
-    symptoms.device_file = logged.file;
-    symptoms.device_function = logged.function;
-    const auto cause = explain(symptoms);
+    Failed failed = gpu_error(710, "");
+    failed.finding.device->message = logged.condition;
+    failed.finding.device->file = logged.file;
+    failed.finding.device->function = logged.function;
+    const auto cause = explain(failed);
     REQUIRE(cause);
     CHECK(cause->id == logged.cause);
     CHECK(cause->certain);
@@ -101,9 +101,9 @@ TEST_CASE("invalid configuration argument after batches or rows grew") {
 
 // pytorch/pytorch#17357: "cuda runtime error (3) : initialization error" in a child of multiprocessing
 TEST_CASE("initialization error in a forked worker") {
-  Symptoms symptoms = refused_call(3, "cudaSetDevice");
-  symptoms.forked_from = 100;
-  CHECK(id_of(symptoms) == "cuda-after-fork");
+  Failed failed = refused_call(3, "cudaSetDevice");
+  failed.forked_from = 100;
+  CHECK(id_of(failed) == "cuda-after-fork");
 }
 
 // nagadomi/nunif#702; tatsu-lab/stanford_alpaca#67; ingowald/cudaKDTree#18; LibreYOLO/libreyolo#681
@@ -111,8 +111,8 @@ TEST_CASE("refused calls") {
   CHECK(id_of(refused_call(35, "cudaGetDeviceCount")) == "driver-too-old");
   CHECK(id_of(refused_call(101, "cudaSetDevice")) == "invalid-device");
   CHECK(id_of(refused_call(209, "cudaLaunchKernel")) == "no-kernel-image");
-  Symptoms pinning = refused_call(900, "cudaHostAlloc");
-  pinning.captured_by_other_thread = true;
+  Failed pinning = refused_call(900, "cudaHostAlloc");
+  pinning.finding.refused->breaks_other_threads_capture = true;
   CHECK(id_of(pinning) == "capture-by-another-thread");
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("failures blamed on communication") {
   CHECK(id_of(gpu_error(700, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
         "collective");
   CHECK(id_of(gpu_error(700, "ncclSymkDevKernel_AllReduce_LD_f32(ncclSymkDevWorkArgs4K)")) == "collective");
-  Symptoms trap = gpu_error(719, "void deep_ep::intranode::notify_dispatch<8>(int const*)");
-  trap.exception = "Trap Instruction";
+  Failed trap = gpu_error(719, "void deep_ep::intranode::notify_dispatch<8>(int const*)");
+  trap.finding.device->exception = "Trap Instruction";
   CHECK(id_of(trap) == "trap");
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "analyse/graphs/graph_nodes.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/session_state.h"
 #include "report/text.h"

@@ -1,9 +1,8 @@
-#include "diagnose/diagnosis.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
+#include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
 #include "report/text.h"
 #include "symbolize/file_time.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
 #include "report/race_text.h"
 

@@ -94,12 +94,11 @@ TEST_CASE("processes without a rank are named by their pids") {
 }
 
 TEST_CASE("the rules get the missing ranks and the calls of the others") {
-  causes::Symptoms symptoms;
-  add_ranks(symptoms, {5, RanksDifference::absence, {at(0, 9), missing(1)}}, kHome);
-  CHECK(symptoms.ranks == 2);
-  CHECK(symptoms.ranks_part == RanksDifference::absence);
-  CHECK(symptoms.missing_ranks == "rank 1");
-  CHECK(symptoms.rank_calls == "rank 0: train.py:9, step");
+  const causes::RanksInWords words = in_words(RanksPart{5, RanksDifference::absence, {at(0, 9), missing(1)}}, kHome);
+  CHECK(words.ranks == 2);
+  CHECK(words.difference == RanksDifference::absence);
+  CHECK(words.missing == "rank 1");
+  CHECK(words.calls == "rank 0: train.py:9, step");
 }
 
 TEST_CASE("a report without a failure shows all lines about the ranks") {

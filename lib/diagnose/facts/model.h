@@ -1,4 +1,4 @@
-// The data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (known.h) builds it; the
+// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (known.h) builds it; the
 // writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
 // members are null or empty, never absent.
 #pragma once
@@ -111,6 +111,15 @@ struct Memory {
   int line = 0;
   std::array<std::uint32_t, 3> block{}, thread{};
   std::size_t accesses = 0;  // how many invalid accesses were printed for this kernel
+};
+
+// The call that returned the error, if no GPU work failed.
+struct RefusedCall {
+  std::string name;                   // by the name that the program used: "cudaMalloc"
+  std::string host_side;              // the side that a copy treats as host memory: "destination" | "source"
+  std::uint64_t bytes = 0;            // requested by the call
+  std::optional<std::uint64_t> free;  // bytes free on the device right after the call
+  bool breaks_other_threads_capture = false;
 };
 
 // The values at a line that the user asked to watch.
@@ -304,6 +313,8 @@ struct Finding {
   bool write_queued = false;            // the write that it waits for is queued on a stream
   std::vector<Related> related;
   std::optional<Launch> launch;
+  std::optional<RefusedCall> refused;
+  std::string swallowed;  // an earlier failed call of the thread, which may have caused this failure
   symbolize::SourceStack stack;
   std::optional<Device> device;
   std::string device_unknown;     // why `device` is empty
