@@ -323,7 +323,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
   if (!testimony.failure || testimony.failure->mangled.empty() || testimony.failure->from_kernel) return;
   if (ran_another_text(session)) return;
   for (Failure& failure : failures) {
-    const bool open = failure.kind == analyse::Kind::async_error && failure.again == nullptr;
+    const bool open = failure.kind == analyse::Kind::async_error;
     if (open && fits(*testimony.failure, failure.code)) name_node(failure, *testimony.failure, "core dump of a rerun");
   }
   const auto is_proven = [](const Failure& failure) {

@@ -429,6 +429,40 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
   CHECK(report.findings.at(0).evidence.text().find("a node of the line listed first may run") != std::string::npos);
 }
 
+TEST_CASE("a dump names the node of a graph whose launch a rerun has proven") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  session::ProcessRecord& record = recorded.session.processes[0].record;
+  session::Graph& graph = record.graphs.emplace_back();
+  graph.whole = true;
+  for (const std::uint32_t function : {1u, 2u}) {
+    session::GraphNode& node = graph.nodes.emplace_back();
+    node.function = node.site = function;
+  }
+  recorded.failing().kind = wire::operation::Kind::graph;
+  recorded.failing().graph = 1;
+  analyse::Failure failure;
+  failure.code = 700;
+  failure.process = &recorded.session.processes[0];
+  failure.candidates = {{&recorded.failing(), "next", 3}};
+  failure.evidence = {Fact::ran_alone, "in a rerun, replay 1 of the graph ran alone on the GPU and failed"};
+  failure.again = &recorded.failing();
+  failure.again_process = failure.process;
+  analyse::name_graph_nodes(failure);
+  REQUIRE(failure.candidates.size() == 2);
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  analysis.reruns.resize(1);
+  const diagnose::Finding finding = diagnose::SessionState(recorded.session, analysis).diagnosis().findings.at(0);
+  CHECK(finding.kind == analyse::Kind::graph_node);
+  CHECK(finding.candidates.empty());
+  CHECK(finding.launch->kernel == "fill(int*, int)");
+  CHECK(finding.evidence.proves());
+  CHECK(finding.evidence.text().ends_with(
+      "only the node of this line runs the kernel shown in the core dump of a rerun"));
+}
+
 TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it contains") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
