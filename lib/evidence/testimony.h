@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evidence/dump.h"
+#include "evidence/exceptions.h"
 #include "evidence/failing_state.h"
 
 namespace cudadiag::evidence {
@@ -41,6 +42,8 @@ struct FunctionCode {
 enum class PcWitness { warp, sm, thread };
 
 struct DumpedFailure {
+  bool asserted() const { return exception == kAssertion; }
+
   std::uint32_t exception = 0;  // 0 for a trap instruction
   std::string exception_name;
   std::string message;  // the driver's own message, if there is one

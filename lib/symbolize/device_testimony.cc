@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/demangle.h"
 #include "base/plain_file.h"
 #include "evidence/core_file.h"
-#include "evidence/exceptions.h"
 #include "evidence/tools/debugger_text.h"
 #include "session/notes/witness.h"
 #include "session/property.h"
@@ -26,45 +24,17 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-DeviceFailure plain(const evidence::DumpedFailure& from) {
-  DeviceFailure failure;
-  failure.exception = from.exception_name;
-  failure.assertion = from.exception == evidence::kAssertion;
-  failure.message = from.message;
-  failure.function = base::demangle(from.place.function);
-  failure.offset = from.place.offset;
-  for (const evidence::SourceLine& line : from.place.lines) {
-    failure.lines.push_back({base::demangle(line.function), line.file, line.line});
-  }
-  failure.block = from.block;
-  failure.thread = from.thread;
-  failure.threads = from.threads;
-  failure.blocks = from.blocks;
-  failure.kernel = base::demangle(from.kernel);
-  failure.mangled = from.kernel;
-  failure.grid = from.grid;
-  failure.block_dim = from.block_dim;
-  failure.grid_id = from.grid_id;
-  failure.from_kernel = from.from_kernel;
-  return failure;
-}
-
 // Describes a running kernel by the instruction at which most of its threads are.
-DeviceFailure plain(const evidence::RunningKernel& from) {
-  DeviceFailure running;
-  running.kernel = base::demangle(from.kernel);
-  running.mangled = from.kernel;
+evidence::DumpedFailure most_threads_of(const evidence::RunningKernel& from) {
+  evidence::DumpedFailure running;
+  running.kernel = from.kernel;
   running.grid = from.grid;
   running.block_dim = from.block_dim;
   running.grid_id = from.grid_id;
   running.blocks = from.blocks;
   if (from.places.empty()) return running;
   const evidence::RunningPlace& most = from.places.front();
-  running.function = base::demangle(most.place.function);
-  running.offset = most.place.offset;
-  for (const evidence::SourceLine& line : most.place.lines) {
-    running.lines.push_back({base::demangle(line.function), line.file, line.line});
-  }
+  running.place = most.place;
   running.block = most.block;
   running.thread = most.thread;
   running.threads = most.threads;
@@ -123,12 +93,11 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   const auto& core = std::get<evidence::Testimony>(read);
   if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
-    testimony.failure = plain(*core.failure);
-    testimony.failure->dumped = std::make_shared<const evidence::DumpedFailure>(*core.failure);
+    testimony.failure = core.failure;
     constexpr std::size_t kMostCode = 16u << 20;
-    testimony.failure->code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
+    testimony.code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
-    for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
+    for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(most_threads_of(kernel));
   } else {
     testimony.unreadable = "the core dump contains no exception";
   }
@@ -154,13 +123,13 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
       testimony.device_pass = true;
       read_dump(session, pass, testimony);
       if (!testimony.failure) continue;
-      if (pass.dump != with_code) testimony.failure->code.clear();
+      if (pass.dump != with_code) testimony.code.clear();
       testimony.of_first_run.emplace(&process, *testimony.failure);
       continue;
     }
     const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
     const auto* core = std::get_if<evidence::Testimony>(&read);
-    if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, plain(*core->failure));
+    if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, *core->failure);
   }
 }
 

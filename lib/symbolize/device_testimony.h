@@ -1,11 +1,10 @@
-// Reads evidence of a failure on the GPU: core dumps, printed assertions, and the output of NVIDIA's tools. Names are
-// demangled; unknown fields are empty.
+// Reads evidence of a failure on the GPU: core dumps, printed assertions, and the output of NVIDIA's tools. Unknown
+// fields are empty.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,34 +15,6 @@
 #include "session/session.h"
 
 namespace cudadiag::symbolize {
-
-struct DeviceLine {
-  std::string function, file;
-  std::uint32_t line = 0;
-};
-
-// The failure in a GPU core dump.
-struct DeviceFailure {
-  using Dim3 = std::array<std::uint32_t, 3>;
-
-  std::string exception;              // "Warp Assert"
-  bool assertion = false;             // true if the exception is a failed assertion
-  std::string message;                // the driver's own message, if there is one
-  std::string function;               // the function that contains the instruction; empty if its code is not in the
-                                      // dump
-  std::uint64_t offset = 0;           // offset of the instruction in the function
-  std::vector<DeviceLine> lines;      // innermost first, from inlined functions to `function`; empty if unknown
-  std::optional<Dim3> block, thread;  // position of the first failed thread; unknown if its warp has exited
-  std::optional<std::uint64_t> threads, blocks;  // number that failed
-  std::string kernel, mangled;                   // empty if unknown
-  std::optional<Dim3> grid, block_dim;
-  bool from_kernel = false;  // another kernel launched it, not the program
-  // `dumped`: the dump's data about the failed threads; null if unknown. `code`: nvdisasm's text of their kernel; empty
-  // if unknown.
-  std::shared_ptr<const evidence::DumpedFailure> dumped;
-  std::string code;
-  std::optional<std::uint64_t> grid_id;  // opaque; with the drivers we tested, the launch's number in its process
-};
 
 // Another tool's result, as text for the report.
 struct WitnessWords {
@@ -67,17 +38,18 @@ struct Printed {
 
 struct DeviceTestimony {
   bool device_pass = false;  // a device pass ran, or the first run left a core dump
-  // Failures from core dumps of the first run's processes. Only the first failure includes `dumped` and `code`.
-  std::map<const session::Process*, DeviceFailure> of_first_run;
+  // Failures from core dumps of the first run's processes.
+  std::map<const session::Process*, evidence::DumpedFailure> of_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver printed that it began a dump, but not that it finished
   std::string unreadable;   // a sentence that says why the dump contains no result
   std::string cut_short;    // why the pass was ended early; otherwise empty
-  std::optional<DeviceFailure> failure;
-  std::vector<DeviceFailure> running;           // in a requested dump without exceptions: where most threads were
-  std::optional<WitnessWords> debugger;         // cuda-gdb's result for `dump`
-  std::optional<SanitizerTestimony> sanitizer;  // from the last sanitize pass
-  std::vector<Printed> printed;                 // from the device pass, then from the other passes, latest first
+  std::optional<evidence::DumpedFailure> failure;
+  std::string code;                              // nvdisasm's text of the failing kernel; empty if unknown
+  std::vector<evidence::DumpedFailure> running;  // in a requested dump, without exceptions: where most threads were
+  std::optional<WitnessWords> debugger;          // cuda-gdb's result for `dump`
+  std::optional<SanitizerTestimony> sanitizer;   // from the last sanitize pass
+  std::vector<Printed> printed;                  // from the device pass, then from the other passes, latest first
 };
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;

@@ -199,12 +199,12 @@ Access joined(const DumpAccess& dump, const OperationArgument* argument, bool al
 
 void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
                 const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
-  if (!testimony.failure || testimony.failure->dumped == nullptr) return;
-  const auto dump = dump_access(*testimony.failure->dumped, testimony.failure->code);
+  if (!testimony.failure) return;
+  const auto dump = dump_access(*testimony.failure, testimony.code);
   if (!dump) return;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
-    if (!finding.device || finding.device->exception != testimony.failure->exception) continue;
+    if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
     finding.access = access_of(*dump, *failures[i], resolve, finding.device->of_first_run);
     return;
   }

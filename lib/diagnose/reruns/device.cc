@@ -7,6 +7,7 @@
 #include <iterator>
 #include <span>
 
+#include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
@@ -18,7 +19,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 using evidence::Assertion;
-using symbolize::DeviceFailure;
+using evidence::DumpedFailure;
 using symbolize::DeviceTestimony;
 using Dim3 = std::array<std::uint32_t, 3>;
 
@@ -48,7 +49,7 @@ struct Fit {
   std::string words;
 };
 
-Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& launch) {
+Fit fit(const DumpedFailure& failure, const Finding& finding, const Launch& launch) {
   Fit fit;
   std::vector<std::string> same = {"kernel"}, other;
   const auto compare = [&](const char* name, const std::optional<Dim3>& there, const Dim3& here) {
@@ -68,16 +69,18 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in the dump too", *failure.grid_id);
   }
-  if (!finding.standstill && failure.assertion != (finding.code == wire::cuda::kAssert)) {
+  if (!finding.standstill && failure.asserted() != (finding.code == wire::cuda::kAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
   }
   return fit;
 }
 
 // Returns a place such as "cases.cu:16", or function and offset if the line is unknown.
-std::string place_of(const DeviceFailure& failure) {
-  if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
-  if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
+std::string place_of(const DumpedFailure& failure) {
+  if (!failure.place.lines.empty())
+    return fmt::format("{}:{}", file_name(failure.place.lines[0].file), failure.place.lines[0].line);
+  if (!failure.place.function.empty())
+    return fmt::format("{}+{:#x}", base::demangle(failure.place.function), failure.place.offset);
   return "an unknown place";
 }
 
@@ -183,7 +186,7 @@ class Matching {
     return "no rerun";
   }
 
-  void join_dump(const DeviceFailure& failure) {
+  void join_dump(const DumpedFailure& failure) {
     Finding* best = nullptr;
     Fit best_fit;
     for (Finding& finding : report_.findings) {
@@ -205,9 +208,10 @@ class Matching {
     const auto own = testimony_.of_first_run.find(failure.process);
     if (own == testimony_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
-    finding.device_unknown = fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception,
-                                         own->second.mangled.empty() ? "a kernel of unknown name" : own->second.kernel,
-                                         place_of(own->second));
+    finding.device_unknown =
+        fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception_name,
+                    own->second.kernel.empty() ? "a kernel of unknown name" : base::demangle(own->second.kernel),
+                    place_of(own->second));
     if (!found) return;
     finding.device = device_of(own->second);
     finding.device->join = found->words;
@@ -217,7 +221,7 @@ class Matching {
   // For a hang: uses the best match among the kernels that were running according to the dump.
   void join_running(Finding& finding) const {
     Fit best;
-    for (const DeviceFailure& kernel : testimony_.running) {
+    for (const DumpedFailure& kernel : testimony_.running) {
       finding.device_unknown = "the rerun's core dump shows different kernels running";
       const auto found = fit_of(kernel, finding);
       if (!found || (finding.device && found->points <= best.points)) continue;
@@ -229,16 +233,16 @@ class Matching {
 
   // If the first run shows only that one of several nodes of a graph failed, the dump may name the kernel of any of
   // them.
-  static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
-    if (failure.mangled.empty() || failure.from_kernel || !finding.launch) return std::nullopt;
-    if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
+  static std::optional<Fit> fit_of(const DumpedFailure& failure, const Finding& finding) {
+    if (failure.kernel.empty() || failure.from_kernel || !finding.launch) return std::nullopt;
+    if (finding.launch->mangled == failure.kernel) return fit(failure, finding, *finding.launch);
     if (!finding.launch->mangled.empty()) return std::nullopt;
     std::optional<Fit> best;
     for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
       const CandidateLine& candidate = finding.candidates[i];
       const bool among =
-          std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
-      if (candidate.launch.mangled != failure.mangled && !among) continue;
+          std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.kernel) != candidate.kernels.end();
+      if (candidate.launch.mangled != failure.kernel && !among) continue;
       Fit found = fit(failure, finding, candidate.launch);
       found.words += fmt::format("; that is candidate {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);
@@ -246,68 +250,70 @@ class Matching {
     return best;
   }
 
-  void disagree(const DeviceFailure& failure) {
+  void disagree(const DumpedFailure& failure) {
     const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
     if (first == report_.findings.end()) return;
-    std::string text = fmt::format("in the rerun for a core dump, {} came from ", failure.exception);
-    if (failure.mangled.empty()) {
+    std::string text = fmt::format("in the rerun for a core dump, {} came from ", failure.exception_name);
+    if (failure.kernel.empty()) {
       text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
     } else {
       const bool other = first->launch && !first->launch->mangled.empty();
-      const std::string name = short_kernel_name(failure.kernel, kWholeName);
+      const std::string name = short_kernel_name(base::demangle(failure.kernel), kWholeName);
       text += fmt::format("{}{}, {}", other ? "a different kernel: " : "", name, place_of(failure));
       for (std::size_t i = 1; i < first->candidates.size(); ++i) {
-        if (first->candidates[i].launch.mangled != failure.mangled) continue;
+        if (first->candidates[i].launch.mangled != failure.kernel) continue;
         text += fmt::format("; that is candidate {}", i + 1);
         break;
       }
     }
     first->device_unknown = text;
     // For an invalid PC, the dump cannot name the code that failed, because the PC itself is wrong.
-    const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
-    if (foreign) first->foreign_exception = failure.exception;
+    const bool foreign =
+        failure.kernel.empty() && failure.place.function.empty() && failure.exception_name != "Warp Invalid PC";
+    if (foreign) first->foreign_exception = failure.exception_name;
     report_.notes.push_back({analyse::NoteCode::device_disagrees, text + "; the dump is not used for this finding"});
   }
 
-  static Device device_of(const DeviceFailure& failure) {
+  static Device device_of(const DumpedFailure& failure) {
     Device device;
-    device.exception = failure.exception;
-    device.function = failure.function;
-    device.offset = failure.offset;
+    device.exception = failure.exception_name;
+    device.function = base::demangle(failure.place.function);
+    device.offset = failure.place.offset;
     device.message = failure.message;
     device.block = failure.block;
     device.thread = failure.thread;
     device.threads = failure.threads;
     device.blocks = failure.blocks;
-    device.asserted = failure.assertion;
-    if (failure.lines.empty()) return device;
-    const std::size_t leads = leading_line(failure.lines);
-    device.file = failure.lines[leads].file;
-    device.line = static_cast<int>(failure.lines[leads].line);
-    if (!failure.lines[leads].function.empty()) device.function = failure.lines[leads].function;
-    for (std::size_t i = 0; i < failure.lines.size(); ++i) {
+    device.asserted = failure.asserted();
+    const auto& lines = failure.place.lines;
+    if (lines.empty()) return device;
+    const std::size_t leads = leading_line(lines);
+    device.file = lines[leads].file;
+    device.line = static_cast<int>(lines[leads].line);
+    if (!lines[leads].function.empty()) device.function = base::demangle(lines[leads].function);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
       if (i == leads) continue;
-      const symbolize::DeviceLine& line = failure.lines[i];
       (i < leads ? device.inlined : device.callers)
-          .push_back({line.file, line.function, symbolize::Language::cuda, "", "", static_cast<int>(line.line)});
+          .push_back({lines[i].file, base::demangle(lines[i].function), symbolize::Language::cuda, "", "",
+                      static_cast<int>(lines[i].line)});
     }
     return device;
   }
 
-  bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
+  bool is_of(const Assertion& assertion, const DumpedFailure& failure) const {
     // The function's name may differ because the assertion is in inlined code or a lambda. If only one assertion was
     // printed, and by the failing block, it belongs to the kernel.
-    if (failure.lines.empty()) {
-      return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
+    if (failure.place.lines.empty()) {
+      return printed_.size() == 1 && (own_name(assertion.function) == own_name(base::demangle(failure.kernel)) ||
                                       (failure.block && assertion.block == *failure.block));
     }
-    return std::any_of(failure.lines.begin(), failure.lines.end(), [&](const symbolize::DeviceLine& line) {
+    return std::any_of(failure.place.lines.begin(), failure.place.lines.end(), [&](const evidence::SourceLine& line) {
       return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
     });
   }
 
-  void add_assertion(Device& device, const DeviceFailure& failure) {
-    if (!failure.assertion) return;
+  void add_assertion(Device& device, const DumpedFailure& failure) {
+    if (!failure.asserted()) return;
     for (const Assertion& assertion : printed_) {
       if (!is_of(assertion, failure)) continue;
       device.message = assertion.condition;
@@ -397,7 +403,7 @@ class Matching {
 
 }  // namespace
 
-std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines) {
+std::size_t leading_line(const std::vector<evidence::SourceLine>& lines) {
   const auto found =
       std::find_if(lines.begin(), lines.end(), [](const auto& line) { return !is_of_library(line.file); });
   return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin());

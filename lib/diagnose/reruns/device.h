@@ -9,7 +9,7 @@ namespace cudadiag::diagnose {
 
 // Returns the index of the innermost line that is not in a header of CUDA or its libraries. Functions from such headers
 // are inlined into user code. Returns 0 if all lines are in such headers.
-std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
+std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
 
 // Sets `device` of the finding that the evidence matches, and `device_unknown` of the others. Evidence that matches no
 // finding becomes a note. Compares kernels by name, because a dump from another run may be about a different failure.

@@ -17,25 +17,25 @@ namespace cudadiag::diagnose {
 namespace {
 
 using analyse::Failure;
+using evidence::DumpedFailure;
 using session::ProcessRecord;
-using symbolize::DeviceFailure;
 
 // Returns the CUDA error for an exception that is not a failed assertion; nullopt if CUDA has no specific error for it.
-std::optional<std::uint32_t> own_error(const DeviceFailure& exception) {
+std::optional<std::uint32_t> own_error(const DumpedFailure& exception) {
   constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
       {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
       {"Illegal Instruction", 715}, {"Misaligned", 716}, {"Invalid Address Space", 717},
       {"Invalid PC", 718}};
   for (const auto& [name, error] : kErrors) {
-    if (exception.exception.find(name) != std::string::npos) return error;
+    if (exception.exception_name.find(name) != std::string::npos) return error;
   }
   return std::nullopt;
 }
 
 // Returns whether CUDA can report the exception with this error code. CUDA uses the exception's own code, if it has
 // one, or the general code 719.
-bool fits(const DeviceFailure& exception, std::uint32_t code) {
-  if (exception.assertion || code == wire::cuda::kAssert) return exception.assertion && code == wire::cuda::kAssert;
+bool fits(const DumpedFailure& exception, std::uint32_t code) {
+  if (exception.asserted() || code == wire::cuda::kAssert) return exception.asserted() && code == wire::cuda::kAssert;
   const auto own = own_error(exception);
   return code == wire::cuda::kLaunchFailure || !own || code == *own;
 }
@@ -55,12 +55,12 @@ const std::string* launched_kernel(const ProcessRecord& record, const analyse::C
   return site == nullptr || candidate.node != nullptr ? nullptr : kernel_of(record, *site);
 }
 
-bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+bool is_of_its_code(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   const std::string* kernel = launched_kernel(record, candidate);
-  return kernel != nullptr && *kernel == exception.mangled;
+  return kernel != nullptr && *kernel == exception.kernel;
 }
 
-bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+bool is_its_kernel(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return is_of_its_code(exception, record, candidate) && may_be_same(exception.grid, operation.grid) &&
          may_be_same(exception.block_dim, operation.block);
@@ -75,17 +75,17 @@ bool are_of_one_operation(const Failure& failure) {
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
 // Returns whether a node of the graph may run the dump's kernel.
-bool may_launch(const DeviceFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
+bool may_launch(const DumpedFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
   if (!graph.whole || analyse::hides_nodes(graph)) return true;
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
     const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, node));
-    return kernel != nullptr && *kernel == exception.mangled;
+    return kernel != nullptr && *kernel == exception.kernel;
   });
 }
 
 class Weighing {
  public:
-  Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
+  Weighing(const DumpedFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
       : exception_(exception), session_(session), symbolizer_(symbolizer) {}
 
   // `alone`: no other failure can have caused the dump.
@@ -99,7 +99,8 @@ class Weighing {
     if (named == 0) return;
     failure.stale = nullptr;
     failure.kind = analyse::Kind::async_error;
-    std::string clause = fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception);
+    std::string clause =
+        fmt::format("in a rerun without waits, {} came from the kernel of ", exception_.exception_name);
     if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
       clause += "this line, and no other line launches that kernel";
       failure.evidence.add(analyse::Fact::raised, std::move(clause));
@@ -146,7 +147,7 @@ class Weighing {
     int looked_at = 0;
     for (const session::Site& site : record.sites) {
       const std::string* kernel = kernel_of(record, site);
-      if (kernel == nullptr || *kernel != exception_.mangled) continue;
+      if (kernel == nullptr || *kernel != exception_.kernel) continue;
       if (++looked_at > kMostLookedAt) return false;
       const auto id = static_cast<std::uint32_t>(&site - record.sites.data()) + 1;
       if (!same_line(located(resolve(symbolizer_, process, id).line.location), line)) return false;
@@ -154,7 +155,7 @@ class Weighing {
     return true;
   }
 
-  const DeviceFailure& exception_;
+  const DumpedFailure& exception_;
   const session::Session& session_;
   symbolize::Symbolizer& symbolizer_;
 };
@@ -169,14 +170,14 @@ bool are_nodes_of_one_launch(const Failure& failure) {
                      [&](const analyse::Candidate& each) { return each.node != nullptr; });
 }
 
-bool is_of_its_node(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+bool is_of_its_node(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, *candidate.node));
-  return kernel != nullptr && *kernel == exception.mangled && may_be_same(exception.grid, candidate.node->grid) &&
+  return kernel != nullptr && *kernel == exception.kernel && may_be_same(exception.grid, candidate.node->grid) &&
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
 // If only one candidate runs the dump's kernel, removes the other candidates and returns true.
-bool name_node(Failure& failure, const DeviceFailure& exception, std::string_view dump) {
+bool name_node(Failure& failure, const DumpedFailure& exception, std::string_view dump) {
   if (!are_nodes_of_one_launch(failure)) return false;
   const ProcessRecord& record = failure.process->record;
   const auto may_be = [&](const analyse::Candidate& candidate) {
@@ -212,7 +213,7 @@ bool has_own_dump(const Failure& failure) {
 
 // Returns true if the candidate's kernel, or its graph node's kernel, is the one in the dump and has the same
 // dimensions.
-bool is_its_launch(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+bool is_its_launch(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   return candidate.node == nullptr ? is_its_kernel(exception, record, candidate)
                                    : is_of_its_node(exception, record, candidate);
 }
@@ -231,7 +232,7 @@ bool launch_known_kernels(const Failure& failure) {
   });
 }
 
-bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+bool may_have_run_it(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   if (!is_of_graph(candidate)) return is_its_launch(exception, record, candidate);
   const session::Graph* graph = session::by_id(record.graphs, candidate.operation->graph);
   return graph == nullptr || may_launch(exception, record, *graph);
@@ -239,20 +240,21 @@ bool may_have_run_it(const DeviceFailure& exception, const ProcessRecord& record
 
 // Narrows the candidates down to nodes of the graph. Requires that all candidates launch the graph at one line, and
 // that nothing else can have run the dump's kernel.
-void prove_in_graph(Failure& failure, const DeviceFailure& exception) {
+void prove_in_graph(Failure& failure, const DumpedFailure& exception) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
   candidates.erase(candidates.begin() + 1, candidates.end());
   analyse::name_graph_nodes(failure);
-  failure.evidence.retell(fmt::format(
-      "the GPU core dump of this run shows {} in a kernel that only this graph could have run", exception.exception));
+  failure.evidence.retell(
+      fmt::format("the GPU core dump of this run shows {} in a kernel that only this graph could have run",
+                  exception.exception_name));
   if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
 }
 
 // Keeps the candidates that may have run the kernel in the first run's own dump.
-void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
-  failure.code = exception.assertion ? wire::cuda::kAssert : own_error(exception).value_or(wire::cuda::kLaunchFailure);
-  if (exception.mangled.empty() || exception.from_kernel || failure.candidates.empty()) return;
+void prove_by_own_dump(Failure& failure, const DumpedFailure& exception) {
+  failure.code = exception.asserted() ? wire::cuda::kAssert : own_error(exception).value_or(wire::cuda::kLaunchFailure);
+  if (exception.kernel.empty() || exception.from_kernel || failure.candidates.empty()) return;
   if (are_nodes_of_one_launch(failure)) {
     if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
     return;
@@ -270,7 +272,7 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
     failure.evidence.retell(
         fmt::format("the GPU core dump of this run shows {} in a kernel that none of the operations known to have been "
                     "running launches",
-                    exception.exception));
+                    exception.exception_name));
     return;
   }
   const analyse::Candidate& first = candidates.front();
@@ -282,8 +284,9 @@ void prove_by_own_dump(Failure& failure, const DeviceFailure& exception) {
   const bool all_known = failure.unlisted == 0 && !failure.records_lost;
   candidates.erase(others, candidates.end());
   if (one_line && one_graph && all_known) return prove_in_graph(failure, exception);
-  failure.evidence.retell(fmt::format(
-      "the GPU core dump of this run shows {} in a kernel with this name and these dimensions", exception.exception));
+  failure.evidence.retell(
+      fmt::format("the GPU core dump of this run shows {} in a kernel with this name and these dimensions",
+                  exception.exception_name));
   const bool only_kernels = std::none_of(candidates.begin(), candidates.end(), is_of_graph);
   if (one_line && only_kernels && all_known) {
     failure.evidence.add(analyse::Fact::raised,
@@ -320,7 +323,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
     }
     return;
   }
-  if (!testimony.failure || testimony.failure->mangled.empty() || testimony.failure->from_kernel) return;
+  if (!testimony.failure || testimony.failure->kernel.empty() || testimony.failure->from_kernel) return;
   if (ran_another_text(session)) return;
   for (Failure& failure : failures) {
     const bool open = failure.kind == analyse::Kind::async_error;

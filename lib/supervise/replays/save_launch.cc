@@ -39,8 +39,8 @@ std::optional<Found> find_launch(const session::Session& session) {
 
 std::optional<replay::Instruction> instruction_of(const session::Session& session) {
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
-  if (!testimony.failure || testimony.failure->dumped == nullptr) return std::nullopt;
-  const evidence::CodePlace& place = testimony.failure->dumped->place;
+  if (!testimony.failure) return std::nullopt;
+  const evidence::CodePlace& place = testimony.failure->place;
   if (place.function.empty()) return std::nullopt;
   replay::Instruction instruction{place.function, place.offset};
   if (!place.lines.empty()) {

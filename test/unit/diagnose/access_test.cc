@@ -255,9 +255,8 @@ TEST_CASE(
   REQUIRE(std::holds_alternative<evidence::Testimony>(read));
   std::ifstream file(TEST_DATA "/sass/far_load.sm90.txt");
   symbolize::DeviceTestimony testimony;
-  testimony.failure.emplace();
-  testimony.failure->dumped = std::make_shared<evidence::DumpedFailure>(*std::get<evidence::Testimony>(read).failure);
-  testimony.failure->code = std::string(std::istreambuf_iterator<char>(file), {});
+  testimony.failure = std::get<evidence::Testimony>(read).failure;
+  testimony.code = std::string(std::istreambuf_iterator<char>(file), {});
   session::Process process;
   session::Allocation table;
   table.address = 0x7f211fe00000;
@@ -272,7 +271,9 @@ TEST_CASE(
   failure.candidates.emplace_back().operation = &launch;
   const auto access_now = [&](bool of_first_run) {
     Diagnosis report;
-    report.findings.emplace_back().device.emplace().of_first_run = of_first_run;
+    diagnose::Device& device = report.findings.emplace_back().device.emplace();
+    device.of_first_run = of_first_run;
+    device.exception = testimony.failure->exception_name;
     add_access(report, testimony, {&failure},
                [](const session::Process&, std::uint32_t) { return std::pair<Location, symbolize::SourceStack>(); });
     return *report.findings.front().access;
@@ -299,11 +300,11 @@ TEST_CASE("memory of another device") {
 }
 
 TEST_CASE("the user's line leads, not the inlined header") {
-  using Lines = std::vector<symbolize::DeviceLine>;
-  const symbolize::DeviceLine atomic{"atomicAdd", "/usr/local/cuda/include/sm_60_atomic_functions.hpp", 90};
-  const symbolize::DeviceLine cub{"cub::Load", "/opt/x/cub/thread/thread_load.cuh", 300};
-  const symbolize::DeviceLine own{"histogram", "/home/me/histogram.cu", 7};
-  const symbolize::DeviceLine caller{"kernel", "/home/me/main.cu", 20};
+  using Lines = std::vector<evidence::SourceLine>;
+  const evidence::SourceLine atomic{"atomicAdd", "/usr/local/cuda/include/sm_60_atomic_functions.hpp", 90};
+  const evidence::SourceLine cub{"cub::Load", "/opt/x/cub/thread/thread_load.cuh", 300};
+  const evidence::SourceLine own{"histogram", "/home/me/histogram.cu", 7};
+  const evidence::SourceLine caller{"kernel", "/home/me/main.cu", 20};
   CHECK(leading_line(Lines{atomic, own, caller}) == 1);
   CHECK(leading_line(Lines{atomic, cub, own}) == 2);
   CHECK(leading_line(Lines{own, caller}) == 0);

@@ -90,13 +90,18 @@ class Recorded {
     }
   }
 
-  Diagnosis report(std::uint32_t code = 710, bool also_first = false, analyse::Fact fact = analyse::Fact::rule) {
+  analyse::Failure failure(std::uint32_t code) {
     analyse::Failure failure;
     failure.code = code;
-    failure.evidence = {fact, "it is one of these"};
     failure.process = &session.processes[0];
-    failure.reported = &session.processes[0].record.errors[0];
     failure.candidates = {{&failing(), "next", 3}};
+    return failure;
+  }
+
+  Diagnosis report(std::uint32_t code = 710, bool also_first = false, analyse::Fact fact = analyse::Fact::rule) {
+    analyse::Failure failure = this->failure(code);
+    failure.evidence = {fact, "it is one of these"};
+    failure.reported = &session.processes[0].record.errors[0];
     if (also_first) failure.candidates.push_back({&session.processes[0].record.operations[1], "or this", 2});
     analyse::Analysis analysis;
     analysis.verdict = analyse::Verdict::cuda_failure;
@@ -373,19 +378,17 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
 TEST_CASE("a dump does not outweigh a leading node of a graph") {
   Recorded recorded;
   symbolize::DeviceTestimony testimony;
-  testimony.failure.emplace().exception = "Warp Illegal Address";
-  testimony.failure->mangled = "_Z4fillPii";
+  testimony.failure.emplace().exception_name = "Warp Illegal Address";
+  testimony.failure->kernel = "_Z4fillPii";
   const session::GraphNode node;
   const session::StalePointer pointer;
   const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind,
                          const session::StalePointer* stale = nullptr) {
-    analyse::Failure failure;
+    analyse::Failure failure = recorded.failure(700);
     failure.stale = stale;
     failure.kind = kind;
-    failure.code = 700;
-    failure.process = &recorded.session.processes[0];
     failure.evidence.add(Fact::several_running);
-    failure.candidates = {{&recorded.failing(), "next", 3}, {&failure.process->record.operations[1], "or this", 2}};
+    failure.candidates.push_back({&failure.process->record.operations[1], "or this", 2});
     failure.candidates.front().node = led_by;
     std::vector<analyse::Failure> failures = {failure};
     symbolize::Symbolizer symbolizer(recorded.session);
@@ -400,29 +403,34 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
   CHECK_FALSE(leads(&node, analyse::Kind::graph_stale_pointer, &pointer));
 }
 
-TEST_CASE("a dump may name any node of a graph, including one of several kernels of a line") {
-  Recorded recorded;
+// Returns a failure of a graph whose nodes have these functions and call sites.
+analyse::Failure graph_failure(Recorded& recorded, std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes) {
   recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
-  session::ProcessRecord& record = recorded.session.processes[0].record;
-  record.functions.push_back("_Z7sharpenv");
-  session::Graph& graph = record.graphs.emplace_back();
+  session::Graph& graph = recorded.session.processes[0].record.graphs.emplace_back();
   graph.whole = true;
-  for (const auto& [function, site] : {std::pair{1, 1}, {3, 2}, {2, 2}}) {
-    session::GraphNode& node = graph.nodes.emplace_back();
-    node.function = static_cast<std::uint32_t>(function), node.site = static_cast<std::uint32_t>(site);
+  for (const auto& [function, site] : nodes) {
+    graph.nodes.emplace_back().function = function;
+    graph.nodes.back().site = site;
   }
   recorded.failing().kind = wire::operation::Kind::graph;
   recorded.failing().graph = 1;
-  analyse::Failure failure;
-  failure.code = 700;
-  failure.process = &recorded.session.processes[0];
-  failure.candidates = {{&recorded.failing(), "next", 3}};
+  analyse::Failure failure = recorded.failure(700);
   analyse::name_graph_nodes(failure);
+  return failure;
+}
+
+Diagnosis report_of(const Recorded& recorded, const analyse::Failure& failure) {
   analyse::Analysis analysis;
   analysis.failures = {failure};
-  analysis.reruns.resize(1);
-  const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
+  analysis.reruns.resize(recorded.session.reruns.size());
+  return diagnose::SessionState(recorded.session, analysis).diagnosis();
+}
+
+TEST_CASE("a dump may name any node of a graph, including one of several kernels of a line") {
+  Recorded recorded;
+  recorded.session.processes[0].record.functions.push_back("_Z7sharpenv");
+  const Diagnosis report = report_of(recorded, graph_failure(recorded, {{1, 1}, {3, 2}, {2, 2}}));
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 20, 10});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; the grid was not recorded; that is candidate 1");
@@ -431,32 +439,11 @@ TEST_CASE("a dump may name any node of a graph, including one of several kernels
 
 TEST_CASE("a dump names the node of a graph whose launch a rerun has proven") {
   Recorded recorded;
-  recorded.add_lines();
-  recorded.add_device("freed.nvcudmp.gz");
-  session::ProcessRecord& record = recorded.session.processes[0].record;
-  session::Graph& graph = record.graphs.emplace_back();
-  graph.whole = true;
-  for (const std::uint32_t function : {1u, 2u}) {
-    session::GraphNode& node = graph.nodes.emplace_back();
-    node.function = node.site = function;
-  }
-  recorded.failing().kind = wire::operation::Kind::graph;
-  recorded.failing().graph = 1;
-  analyse::Failure failure;
-  failure.code = 700;
-  failure.process = &recorded.session.processes[0];
-  failure.candidates = {{&recorded.failing(), "next", 3}};
+  analyse::Failure failure = graph_failure(recorded, {{1, 1}, {2, 2}});
   failure.evidence = {Fact::ran_alone, "in a rerun, replay 1 of the graph ran alone on the GPU and failed"};
   failure.again = &recorded.failing();
   failure.again_process = failure.process;
-  analyse::name_graph_nodes(failure);
-  REQUIRE(failure.candidates.size() == 2);
-  analyse::Analysis analysis;
-  analysis.failures = {failure};
-  analysis.reruns.resize(1);
-  const diagnose::Finding finding = diagnose::SessionState(recorded.session, analysis).diagnosis().findings.at(0);
-  CHECK(finding.kind == analyse::Kind::graph_node);
-  CHECK(finding.candidates.empty());
+  const diagnose::Finding finding = report_of(recorded, failure).findings.at(0);
   CHECK(finding.launch->kernel == "fill(int*, int)");
   CHECK(finding.evidence.proves());
   CHECK(finding.evidence.text().ends_with(
@@ -468,14 +455,10 @@ TEST_CASE("of two findings, a dump belongs to the one whose kernel and grid it c
   recorded.add_device("assert.nvcudmp");
   recorded.session.processes.push_back(recorded.session.processes[0]);
   recorded.session.processes[0].record.operations[2].grid = {9, 1, 1};
-  std::vector<analyse::Failure> failures(2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    failures[i].code = 710;
-    failures[i].process = &recorded.session.processes[i];
-    failures[i].candidates = {{&recorded.session.processes[i].record.operations[2], "next", 3}};
-  }
   analyse::Analysis analysis;
-  analysis.failures = failures;
+  analysis.failures = {recorded.failure(710), recorded.failure(710)};
+  analysis.failures[1].process = &recorded.session.processes[1];
+  analysis.failures[1].candidates = {{&recorded.session.processes[1].record.operations[2], "next", 3}};
   const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(report.findings.size() == 2);
   CHECK_FALSE(report.findings[0].device);
@@ -548,17 +531,11 @@ TEST_CASE("no dump: a proven failure gets the only assertion that its rerun prin
     std::ofstream(recorded.session.folder / pass / "output.txt") << text;
   };
   const auto report = [&](analyse::Fact fact) {
-    analyse::Failure failure;
-    failure.code = 710;
+    analyse::Failure failure = recorded.failure(710);
     failure.evidence.add(fact);
-    failure.process = &recorded.session.processes[0];
-    failure.candidates = {{&recorded.failing(), "next", 3}};
     failure.again_process = &recorded.session.reruns[0][0];
     failure.again = &failure.again_process->record.operations[2];
-    analyse::Analysis analysis;
-    analysis.failures = {failure};
-    analysis.reruns.resize(2);
-    return diagnose::SessionState(recorded.session, analysis).diagnosis();
+    return report_of(recorded, failure);
   };
   const std::string unnamed = "/tmp/k.py:34: unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
   print("confirm", unnamed);

@@ -27,8 +27,8 @@ struct Run {
     session::Operation& launch = process.record.operations.emplace_back();
     launch.kind = wire::operation::Kind::kernel;
     launch.site = 1;
-    shown.exception = "Warp Illegal Address";
-    shown.mangled = "_Z4scalePf";
+    shown.exception_name = "Warp Illegal Address";
+    shown.kernel = "_Z4scalePf";
   }
 
   // Returns the failure after it has been weighed by a dump of the process `of`.
@@ -49,7 +49,7 @@ struct Run {
   analyse::Failure weighed() { return weighed(session.processes[0]); }
 
   session::Session session;
-  symbolize::DeviceFailure shown;
+  evidence::DumpedFailure shown;
 };
 
 TEST_CASE("the dump proves the only launch that can have run its kernel") {
@@ -78,7 +78,7 @@ TEST_CASE("a dump proves no launch if another kernel launched its kernel") {
 
 TEST_CASE("a dump of a kernel that no candidate launches weakens the answer") {
   Run run;
-  run.shown.mangled = "_Z5otherv";
+  run.shown.kernel = "_Z5otherv";
   CHECK(run.weighed().evidence.grade() == Grade::inferred);
   CHECK(run.weighed().code == 700);
 }

@@ -57,21 +57,20 @@ TEST_CASE("a failed assertion has the dump's data and the program's text") {
   CHECK(testimony.dump == (recorded.session.folder / "device/642.gpucore").string());
   CHECK(testimony.unreadable == "");
   REQUIRE(testimony.failure);
-  const DeviceFailure& failure = *testimony.failure;
-  CHECK(failure.exception == "Warp Assert");
-  CHECK(failure.assertion);
-  CHECK(failure.function == "assert_positive(int const*)");
-  CHECK(failure.offset == 0x180);
-  REQUIRE(failure.lines.size() == 1);
-  CHECK(failure.lines[0].file == "/tmp/cases/cases.cu");
-  CHECK(failure.lines[0].line == 17);
-  CHECK(failure.lines[0].function == "assert_positive(int const*)");
+  const evidence::DumpedFailure& failure = *testimony.failure;
+  CHECK(failure.exception_name == "Warp Assert");
+  CHECK(failure.asserted());
+  CHECK(failure.place.function == "_Z15assert_positivePKi");
+  CHECK(failure.place.offset == 0x180);
+  REQUIRE(failure.place.lines.size() == 1);
+  CHECK(failure.place.lines[0].file == "/tmp/cases/cases.cu");
+  CHECK(failure.place.lines[0].line == 17);
+  CHECK(failure.place.lines[0].function == "_Z15assert_positivePKi");
   CHECK(failure.block == Dim3{0, 0, 0});
   CHECK(failure.thread == Dim3{0, 0, 0});
   CHECK(failure.threads == 64u);
   CHECK(failure.blocks == 2u);
-  CHECK(failure.kernel == "assert_positive(int const*)");
-  CHECK(failure.mangled == "_Z15assert_positivePKi");
+  CHECK(failure.kernel == "_Z15assert_positivePKi");
   CHECK(failure.grid == Dim3{2, 1, 1});
   CHECK(failure.block_dim == Dim3{32, 1, 1});
   CHECK(failure.grid_id == 3u);
@@ -87,13 +86,13 @@ TEST_CASE("a warp that has exited leaves no block, thread or grid") {
   recorded.add_device("far.nvcudmp.gz", "core.gz");
   const DeviceTestimony testimony = device_testimony(recorded.session);
   REQUIRE(testimony.failure);
-  CHECK_FALSE(testimony.failure->assertion);
-  CHECK(testimony.failure->lines.at(0).line == 15);
+  CHECK_FALSE(testimony.failure->asserted());
+  CHECK(testimony.failure->place.lines.at(0).line == 15);
   CHECK_FALSE(testimony.failure->block);
   CHECK_FALSE(testimony.failure->thread);
   CHECK_FALSE(testimony.failure->threads);
   CHECK_FALSE(testimony.failure->grid);
-  CHECK(testimony.failure->mangled == "_Z9far_storePi");
+  CHECK(testimony.failure->kernel == "_Z9far_storePi");
 }
 
 TEST_CASE("no rerun, no dump, and an unreadable dump") {
@@ -147,7 +146,7 @@ TEST_CASE("a session that is still being written is read in its current folder")
   const DeviceTestimony testimony = device_testimony(recorded.session);
   fs::rename(whole, folder);
   REQUIRE(testimony.failure);
-  CHECK(testimony.failure->code == "LDG.E R0, [R2.64]");
+  CHECK(testimony.code == "LDG.E R0, [R2.64]");
   CHECK(testimony.printed.size() == 1);
 }
 
