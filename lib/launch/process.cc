@@ -145,11 +145,21 @@ std::vector<pid_t> descendants_until_now() {
 // Returns a hint about what the user probably meant by a name that is not a command.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
+  const bool is_line = space != std::string::npos;
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
+    if (is_line) return "remove the quotes around the whole command, and use env: env " + name;
     return "put the variable before cudadiag, or use env: env " + name + " COMMAND";
   }
-  if (space != std::string::npos) return "it contains a space: remove the quotes around the whole command";
-  return "check its name, its interpreter (#! line) and PATH";
+  if (is_line && name.find_first_of("|&;<>$") != std::string::npos) {
+    return "only a shell can run such a line: put sh -c before it";
+  }
+  if (is_line) return "it contains a space: remove the quotes around the whole command";
+  if (::access(name.c_str(), F_OK) == 0) {
+    const bool is_python = name.ends_with(".py");
+    return "PATH does not contain this folder; to run the file: " + (is_python ? "python3 " + name : "./" + name);
+  }
+  return "check its name, its interpreter (#! line) and PATH; to run an alias or a command of your shell: bash -ic " +
+         name;
 }
 
 // Returns the variable that tells the target where to record. Its value is unique to each target, so it identifies the

@@ -64,7 +64,7 @@ class FindingText {
           {fmt::format("{}: {}", diagnose::word(finding_.evidence.grade()),
                        diagnose::meaning(finding_.evidence.grade()))},
           1, 0, Topic::evidence);
-    tell("Known", {base::printable(finding_.evidence.text())}, 1, 4, Topic::evidence);
+    tell("Known", {base::printable(finding_.evidence.text())}, 1, 3, Topic::evidence);
     maybe();
     ranks();
     uses();
@@ -160,8 +160,11 @@ class FindingText {
   // The title gives only the file's name.
   void file() {
     const std::string path = diagnose::relative_path(finding_.location.file, directory_);
-    const std::string stack = verbose_ ? "" : stack_lines();
-    if (path.find('/') == std::string::npos || stack.find(path) != std::string::npos) return;
+    if (path.find('/') == std::string::npos) return;
+    if (!verbose_ && stack_lines().find(path) != std::string::npos) {
+      path_in_stack_ = fmt::format("{}:{}", path, finding_.location.line);
+      return;
+    }
     const auto has_path = [&](const auto& frame) { return frame.file == finding_.location.file; };
     const bool listed =
         std::ranges::any_of(finding_.stack.python, has_path) || std::ranges::any_of(finding_.stack.native, has_path);
@@ -439,7 +442,7 @@ class FindingText {
     const std::size_t columns = std::max<std::size_t>(room > base::width(facts) ? room - base::width(facts) : 0, 16);
     const std::string kernel =
         base::printable(verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns));
-    add("Kernel", {(kernel.empty() ? "name unknown" : kernel) + facts}, 1, 0);
+    add("Kernel", {(kernel.empty() ? "name unknown" : kernel) + facts}, 1, kDroppable);
   }
 
   void access() {
@@ -449,7 +452,7 @@ class FindingText {
 
   void device() {
     if (!verbose_ && !finding_.device) return;
-    add("Device", device_lines(finding_, directory_, verbose_), 1, 5);
+    add("Device", device_lines(finding_, directory_, verbose_), 1, 4);
   }
 
   void witnesses() {
@@ -467,7 +470,10 @@ class FindingText {
       add("Native", native_stack_lines(finding_.stack, directory_), 0, 0, Topic::stack);
       return;
     }
-    if (const std::string text = stack_lines(); !text.empty()) add("Stack", {text}, 1, 6);
+    const std::string text = stack_lines();
+    if (text.empty()) return;
+    add("Stack", {text}, 1, 6);
+    page_.sections.back().in_short = path_in_stack_;
   }
 
   // Names as many frames as fit into two rows, and at least the innermost one.
@@ -494,6 +500,7 @@ class FindingText {
   const std::vector<std::string>& ranks_;
   const std::string& directory_;
   const bool verbose_;
+  std::string path_in_stack_;  // the file and the line, if only the stack has the path
 };
 
 }  // namespace

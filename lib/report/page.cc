@@ -43,6 +43,11 @@ std::string_view next_piece(std::string_view text) {
   return text.substr(0, end);
 }
 
+bool is_important(const Section& section) {
+  constexpr Topic kImportant[] = {Topic::headline, Topic::source, Topic::cause, Topic::fix, Topic::blame};
+  return std::ranges::find(kImportant, section.topic) != std::end(kImportant);
+}
+
 std::string painted(std::string_view text, std::string_view colour) {
   return fmt::format("{}{}{}", colour, text, kPlain);
 }
@@ -90,8 +95,9 @@ std::vector<std::string> Page::rows(const Section& section, std::string_view tex
   return wrapped(text, room);
 }
 
-std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {
-  const auto spares = [](const Section& section, bool all_but_one) {
+std::size_t Page::drop_lines(std::size_t total, std::size_t limit, bool important) {
+  const auto spares = [&](const Section& section, bool all_but_one) {
+    if (is_important(section) != important) return false;
     const bool gives = all_but_one && section.sacrifice > 0;
     return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
   };
@@ -115,6 +121,39 @@ std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {
   return total;
 }
 
+std::size_t Page::drop_sections(std::size_t total, std::size_t limit, int droppable) {
+  const auto is_droppable = [&](const Section& section) {
+    return section.sacrifice >= droppable && section.topic != Topic::evidence;
+  };
+  const auto can_shrink = [&](const Section& section) {
+    if (section.sacrifice <= 0 || section.lines.empty() || is_important(section)) return false;
+    const std::string& line = section.lines.front();
+    if (is_droppable(section)) return line != section.in_short;
+    const std::size_t size = rows(section, line).size();
+    return size > 1 && rows(section, first_rows(section, line, 1)).size() < size;
+  };
+  while (total > limit) {
+    Section* victim = nullptr;
+    for (Section& section : sections) {
+      if (can_shrink(section) && (victim == nullptr || section.sacrifice > victim->sacrifice)) victim = &section;
+    }
+    if (victim == nullptr) break;
+    std::string& line = victim->lines.front();
+    const std::size_t size = rows(*victim, line).size();
+    total -= size;
+    if (!is_droppable(*victim)) {
+      line = first_rows(*victim, line, size - std::min(total + size - limit, size - 1));
+    } else if (!victim->in_short.empty()) {
+      line = victim->in_short;
+    } else {
+      victim->lines.erase(victim->lines.begin());
+      continue;
+    }
+    total += rows(*victim, line).size();
+  }
+  return total;
+}
+
 std::string Page::first_rows(const Section& section, const std::string& line, std::size_t count) const {
   std::string text;
   for (const std::string& row : rows(section, line)) {
@@ -129,13 +168,13 @@ std::string Page::first_rows(const Section& section, const std::string& line, st
 }
 
 void Page::cut_longest(std::size_t total, std::size_t limit) {
-  for (const bool dear : {false, true}) {
+  for (const bool any : {false, true}) {
     while (total > limit) {
       const Section* section = nullptr;
       std::string* line = nullptr;
       std::size_t most = 1, next = 1;
       for (Section& each : sections) {
-        if (each.wide != Wide::wraps || (each.sacrifice == 0 && !dear)) continue;
+        if (each.wide != Wide::wraps || (is_important(each) && !any)) continue;
         for (std::string& candidate : each.lines) {
           const std::size_t size = rows(each, candidate).size();
           next = std::max(next, std::min(size, most));
@@ -160,7 +199,9 @@ void Page::fit(std::size_t limit) {
   for (const Section& section : sections) {
     for (const std::string& line : section.lines) total += rows(section, line).size();
   }
-  cut_longest(drop_lines(total, limit), limit);
+  total = drop_lines(total, limit, false);
+  for (const int droppable : {kDroppable, kDroppableLast}) total = drop_sections(total, limit, droppable);
+  cut_longest(drop_lines(total, limit, true), limit);
 }
 
 std::string Page::print() const {

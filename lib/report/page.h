@@ -10,6 +10,8 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
+// Sections with this `sacrifice` or more may be dropped: before the text of others is cut, and after that.
+inline constexpr int kDroppable = 5, kDroppableLast = 2;
 // On pages that are wider than this, text ends at this column.
 inline constexpr std::size_t kRightEdge = 100;
 
@@ -39,6 +41,7 @@ struct Section {
   Wide wide = Wide::wraps;
   bool is_link = false;  // the lines are web addresses from cudadiag's own tables, never data from a session
   Topic topic = Topic::fact;
+  std::string in_short{};  // a row that may replace the lines of a section that can be dropped
 
   // Returns whether both sections say the same.
   bool repeats(const Section& other) const { return label == other.label && lines == other.lines; }
@@ -60,14 +63,16 @@ struct Page {
   // Returns the rows into which a line of the section is wrapped or cut, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
-  // Shortens the page to `limit` rows. First drops lines of sections that have more than `at_least` lines. A section
-  // that lost lines ends in "...". If the page is still too long, reduces sections with a `sacrifice` to one line, and
-  // finally cuts the longest lines.
+  // Shortens the page to `limit` rows. A section that lost text ends in "...". The headline, the source, the cause, the
+  // fix and the blame come last. First drops lines of sections that have more than `at_least` lines, and reduces
+  // sections with a `sacrifice` to one line. Then drops whole sections, and cuts others with a `sacrifice` to one row.
+  // Finally does the same with the important sections, and cuts the longest lines.
   void fit(std::size_t limit);
   std::string print() const;
 
  private:
-  std::size_t drop_lines(std::size_t total, std::size_t limit);
+  std::size_t drop_lines(std::size_t total, std::size_t limit, bool important);
+  std::size_t drop_sections(std::size_t total, std::size_t limit, int droppable);
   void cut_longest(std::size_t total, std::size_t limit);
   std::string first_rows(const Section& section, const std::string& line, std::size_t count) const;
 };

@@ -156,7 +156,7 @@ void add_race(Page& page, const diagnose::Finding& finding, const std::string& d
   if (const std::string changed = diagnose::changed_source_text(finding); !changed.empty())
     add("", {"        " + changed}, 1, 0);
   add("Why", {base::printable(finding.text)}, 1, 0, Wide::wraps, Topic::cause);
-  if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
+  if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 4);
   if (race.overlap && race.overlap->bytes > 0) {
     const diagnose::RaceOverlap& overlap = *race.overlap;
     const std::uint64_t range = overlap.end - overlap.begin;

@@ -256,7 +256,7 @@ Section run_section(const diagnose::Diagnosis& report) {
 
 // Returns the time and the command, such as "2026-11-21T10:15:00Z python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
-  Section section{"Run", {}, 1, 0, Ink::plain, Wide::is_cut};
+  Section section{"Run", {}, 1, 6, Ink::plain, Wide::is_cut};
   if (!report.started.empty()) {
     section.lines.push_back(base::printable(report.started + "  " + diagnose::shell_line(report.command)));
   }
@@ -269,8 +269,10 @@ void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& o
   for (const diagnose::Finding& finding : report.findings) {
     if (!was_rerun(report)) break;
     for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
-      next.lines.push_back(
-          base::printable(command.text + (command.runs_target ? " " + diagnose::shell_line(report.command) : "")));
+      std::string line = command.text;
+      if (command.runs_target) line += " " + diagnose::shell_line(report.command);
+      if (command.runs_target && !options.sanitizes) line += "  # where compute-sanitizer is installed";
+      next.lines.push_back(base::printable(line));
     }
   }
   page.sections.push_back(next);

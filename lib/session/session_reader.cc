@@ -241,8 +241,12 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
-    if (fs::exists(wanted, error))
-      return base::Error{wanted + " is not a folder, so it is not a session", "to list all sessions: cudadiag list"};
+    if (fs::exists(wanted, error)) {
+      const bool is_program = ::access(wanted.c_str(), X_OK) == 0;
+      return base::Error{
+          wanted + " is not a folder, so it is not a session",
+          is_program ? "to run a program: cudadiag run -- " + wanted : "to list all sessions: cudadiag list"};
+    }
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
@@ -257,7 +261,8 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
   }
   if (newest) return *newest;
   for (const fs::path& session : sessions_in(roots)) {
-    if (is_unused(session)) return base::Error{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
+    if (is_unused(session))
+      return base::Error{finished_name(session).string() + ": " + why_unused(session), "see cudadiag doctor"};
   }
   return obstacle_to_reading(roots).value_or(
       base::Error{"no session was found", "cudadiag run -- COMMAND keeps one if something fails"});

@@ -89,9 +89,9 @@ class Browser:
     def ask(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"]["value"]
 
-    def picture(self, scale=1):
-        """Returns the whole page as PNG."""
-        height = self.ask("document.documentElement.scrollHeight")
+    def picture(self, scale=1, height="document.documentElement.scrollHeight"):
+        """Returns the page as PNG: its first pixels, as many rows as the expression `height` gives."""
+        height = self.ask(height)
         width = self.ask("window.innerWidth")
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)

@@ -35,7 +35,8 @@ def colour_rows(data):
     pieces = list(_pieces(data))
     width, height, depth, colour = struct.unpack(">IIBB", dict(pieces)[b"IHDR"][:10])
     assert depth == 8, "one byte for each channel"
-    channels = CHANNELS[colour]
+    palette = dict(pieces).get(b"PLTE", b"")
+    channels = CHANNELS.get(colour, 1)
     raw = zlib.decompress(b"".join(piece for kind, piece in pieces if kind == b"IDAT"))
     size = width * channels
     rows, above = [], bytes(size)
@@ -44,14 +45,36 @@ def colour_rows(data):
         row = bytearray(raw[begin + 1:begin + 1 + size])
         _unfiltered(raw[begin], row, above, channels)
         above = bytes(row)
-        rows.append(b"".join(above[x:x + 3] for x in range(0, size, channels)))
+        if palette:
+            rows.append(b"".join(palette[3 * index:3 * index + 3] for index in above))
+        else:
+            rows.append(b"".join(above[x:x + 3] for x in range(0, size, channels)))
     return rows
 
 
-def write_colour(rows):
-    def piece(kind, content):
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+def _written(rows, width, kind, palette=b""):
+    def piece(name, content):
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
-    header = struct.pack(">IIBBBBB", len(rows[0]) // 3, len(rows), 8, 2, 0, 0, 0)
-    body = zlib.compress(b"".join(b"\0" + row for row in rows), 9)
-    return b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", header) + piece(b"IDAT", body) + piece(b"IEND", b"")
+    header = struct.pack(">IIBBBBB", width, len(rows), 8, kind, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows), 9)
+    return (b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", header) + (piece(b"PLTE", palette) if palette else b"") +
+            piece(b"IDAT", body) + piece(b"IEND", b""))
+
+
+def write_colour(rows):
+    return _written(rows, len(rows[0]) // 3, 2)
+
+
+def write_few_colours(rows):
+    """Rounds the levels until 256 colours are enough, which makes a picture of text four times smaller."""
+    step = 1
+    while True:
+        rounded = bytes(min(255, (level + step // 2) // step * step) for level in range(256))
+        pixels = [[row[x:x + 3].translate(rounded) for x in range(0, len(row), 3)] for row in rows]
+        colours = {pixel for row in pixels for pixel in row}
+        if len(colours) <= 256:
+            break
+        step *= 2
+    order = {colour: index for index, colour in enumerate(sorted(colours))}
+    return _written([[order[pixel] for pixel in row] for row in pixels], len(pixels[0]), 3, b"".join(sorted(colours)))

@@ -1,6 +1,7 @@
 // Writes the pages that the browser test opens, each to FOLDER/NAME.html. Every run writes the same bytes.
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,7 +105,14 @@ std::string ranks() {
   report.findings[2].evidence.add(analyse::Fact::several_running);
   report.findings[2].code = 700;
   report.findings[2].title = "illegal memory access";
-  return write_html(report, {}, {nullptr, "1.0.0"});
+  FindingPictures pictures;  // the two lines are close together, so they share a figure
+  pictures.own = quotation(36, 41, 46);
+  pictures.blamed = quotation(37, 42, 47);
+  for (Finding& finding : report.findings) {
+    finding.location = pictures.own->at;
+    finding.reported_at = pictures.blamed->at;
+  }
+  return write_html(report, {pictures, {}, pictures}, {nullptr, "1.0.0"});
 }
 
 std::string race() {
@@ -133,11 +141,40 @@ std::string race() {
   return write_html(report, {pictures}, {nullptr, "1.0.0"});
 }
 
+// The page that README shows.
+std::string example() {
+  const Diagnosis report = example_report();
+  std::istringstream program(read_file(EXAMPLE));
+  std::vector<symbolize::SourceLine> lines;
+  for (std::string line; std::getline(program, line);) lines.push_back({static_cast<int>(lines.size()) + 1, line});
+  FindingPictures pictures;
+  pictures.own = Quotation{report.findings[0].location, {lines.begin() + 6, lines.begin() + 17}};
+  pictures.blamed = Quotation{*report.findings[0].reported_at, {lines.begin() + 7, lines.begin() + 18}};
+  using session::Work;
+  Timeline& drawn = pictures.timeline.emplace();
+  drawn.columns = 6;
+  drawn.streams = {{"the default stream", 0, 0, {}}};
+  const std::pair<const char*, int> operations[] = {{"", 16},          {"", 16},
+                                                    {"", 16},          {"distribution_elementwise", 17},
+                                                    {"index_put", 18}, {"vectorized_gather_kernel", 12}};
+  for (const auto& [kernel, line] : operations) {
+    const std::size_t column = drawn.streams[0].operations.size();
+    const bool fails = column + 1 == drawn.columns;
+    drawn.streams[0].operations.push_back(operation(column, *kernel == '\0' ? Work::copy : Work::kernel, kernel, line,
+                                                    fails ? Progress::failed : Progress::finished, !fails));
+    drawn.streams[0].operations.back().location.file = report.findings[0].location.file;
+  }
+  return write_html(report, {pictures}, {nullptr, "1.0.0"});
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
-  const std::pair<const char*, std::string> pages[] = {
-      {"failure", failure()}, {"ranks", ranks()}, {"race", race()}, {"clean", write_html(clean_report())}};
+  const std::pair<const char*, std::string> pages[] = {{"failure", failure()},
+                                                       {"ranks", ranks()},
+                                                       {"race", race()},
+                                                       {"example", example()},
+                                                       {"clean", write_html(clean_report())}};
   for (const auto& [name, page] : pages) {
     std::ofstream file(std::string(arguments[1]) + "/" + name + ".html", std::ios::binary);
     file << page;

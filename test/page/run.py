@@ -3,8 +3,8 @@
 dark.
 
 Each page is compared with a small picture of it in `pictures`, so that a change of layout or colour is noticed.
-`--renew` draws these pictures again: check the full-size pictures (`--show`) before you commit them. The pictures
-depend on the fonts."""
+`--renew` draws these pictures again, and README's picture: check the full-size pictures (`--show`) before you commit
+them. The pictures depend on the fonts."""
 
 import pathlib
 import shutil
@@ -16,6 +16,8 @@ import browser
 import png
 
 PICTURES = pathlib.Path(__file__).resolve().parent / "pictures"
+README_PICTURE = PICTURES.parents[2] / ".github/page.png"
+README_WIDTH, README_END = 820, "document.querySelectorAll('h3')[2].getBoundingClientRect().top | 0"
 PAGES = ("failure", "ranks", "race", "clean")
 WIDTHS = (380, 900, 1600)
 SCALE = 1 / 16
@@ -49,6 +51,10 @@ CONTRAST = """(() => {
 })()"""
 LEAST_CONTRAST = 4.5
 
+# The texts that do not fit into their boxes.
+CLIPPED = """[...document.querySelectorAll("pre em, .badge, th")].filter(e => e.scrollWidth > e.clientWidth + 1 &&
+  getComputedStyle(e).display != "inline").map(e => e.textContent)"""
+
 
 def skip(why):
     print(f"skipped: {why}")
@@ -71,6 +77,8 @@ def complaints(shown, name, width, mode, renew):
     ratio, text = shown.ask(CONTRAST)
     if ratio < LEAST_CONTRAST:
         yield f"{page}: contrast {ratio:.1f} of {text!r}, at least {LEAST_CONTRAST} is wanted"
+    if clipped := shown.ask(CLIPPED):
+        yield f"{page}: {clipped} do not fit"
     picture = PICTURES / f"{name}-{width}-{mode}.png"
     rows = png.colour_rows(shown.picture(SCALE))
     if renew:
@@ -79,6 +87,15 @@ def complaints(shown, name, width, mode, renew):
     share = different(rows, png.colour_rows(picture.read_bytes()))
     if share > MOST_DIFFERENT:
         yield f"{page}: {share:.1%} of it differs from {picture.name}"
+
+
+def readme_complaints(shown, pages, renew):
+    shown.show(pages / "example.html", README_WIDTH, False)
+    rows = png.colour_rows(shown.picture(height=README_END))
+    if renew:
+        README_PICTURE.write_bytes(png.write_few_colours(rows))
+    elif (share := different(rows, png.colour_rows(README_PICTURE.read_bytes()))) > MOST_DIFFERENT:
+        yield f"{share:.1%} of the page that README shows differs from {README_PICTURE.name}"
 
 
 def main(print_pages, *options):
@@ -101,9 +118,10 @@ def main(print_pages, *options):
                         found += complaints(shown, name, width, mode, "--renew" in options)
                         if folder:
                             (folder / f"{name}-{width}-{mode}.png").write_bytes(shown.picture())
+            found += readme_complaints(shown, pages, "--renew" in options)
     finally:
         shutil.rmtree(pages)
-    print("\n".join(found) or f"{len(PAGES) * len(WIDTHS) * 2} pictures are as they were")
+    print("\n".join(found) or f"{len(PAGES) * len(WIDTHS) * 2 + 1} pictures are as they were")
     return 1 if found else 0
 
 

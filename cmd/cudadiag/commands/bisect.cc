@@ -118,6 +118,7 @@ std::string nothing_to_narrow(const session::Session& session, diagnose::Session
   const analyse::Analysis& analysis = state.analysis();
   const bool proven = !analysis.failures.empty() && analysis.failures.front().evidence.proves();
   if (!proven) {
+    if (session.processes.empty()) return "a rerun would add nothing: no recording of a process could be read";
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
            "the tensors";
   }

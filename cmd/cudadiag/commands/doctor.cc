@@ -72,11 +72,16 @@ class Checklist {
       return;
     }
     const char* verdict = result == "ok" ? "OK" : result == "problem" ? "PROBLEM" : "";
-    std::printf("%-7s %-*s %s\n", verdict, kColumns, what.c_str(), base::printable(found).c_str());
-    if (!fix.empty()) std::printf("        %-*s fix: %s\n", kColumns, "", fix.c_str());
+    print_row(verdict, what, found);
+    if (!fix.empty()) print_row("", "", "fix: " + fix);
     std::fflush(stdout);
   }
-  static constexpr int kColumns = 17;  // the width of the longest label, "compute-sanitizer"
+
+  static void print_row(const char* verdict, const std::string& what, const std::string& text) {
+    const std::string lead = fmt::format("{:<7} {:<17} ", verdict, what);  // the longest label is "compute-sanitizer"
+    std::printf("%s%s\n", lead.c_str(), fitted(base::printable(text), STDOUT_FILENO, lead.size()).c_str());
+  }
+
   bool json_;
   int problems_ = 0;
   Json checks_ = Json::array();

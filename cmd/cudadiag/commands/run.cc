@@ -70,7 +70,7 @@ struct HangOptions {
 
 // Adds --hang-after and --on-hang, and their older spellings, which the help omits.
 void add_hangs(CLI::App* command, const std::shared_ptr<RunOptions>& run, HangOptions& hang) {
-  const NumberRange<double> seconds{0.1, 1e7, "number from 0.1 to 10000000"};
+  const NumberRange<double> seconds{0.1, 1e7, "number of seconds from 0.1 to 10000000"};
   auto* after = add_number(command, "--hang-after", hang.after, seconds, "SECONDS",
                            "end a run that makes no progress for this long, and report what it waits for");
   const Words<OnHang> actions = {{"report", OnHang::report}, {"end", OnHang::end}, {"dump", OnHang::dump}};

@@ -47,8 +47,11 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
     commands.push_back(command->get_name());
   }
   const std::string meant = did_you_mean(word, commands);
-  const bool program = !launch::find_command(word).path.empty();
-  if (program) return "no such command " + word + "; to run a program: cudadiag run -- " + word + " …";
+  const bool program = !launch::find_command(word).path.empty(), script = word.ends_with(".py");
+  if (program || script || word.find('/') != std::string::npos) {
+    const char* interpreter = script && !program ? "python3 " : "";
+    return "no such command " + word + "; to run a program: cudadiag run -- " + interpreter + word + " …";
+  }
   return "no such command " + word + (meant.empty() ? "; see cudadiag --help" : meant);
 }
 

@@ -51,7 +51,8 @@ void print_unused(const std::vector<session::Root>& roots, const base::Result<fs
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unused(roots);
   if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
-  say(newer->string() + ": " + session::why_unused(*newer) + "; using " + folder->string() + " instead");
+  say(session::finished_name(*newer).string() + ": " + session::why_unused(*newer) + "; using " + folder->string() +
+      " instead");
 }
 
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }

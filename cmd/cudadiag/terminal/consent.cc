@@ -118,7 +118,8 @@ class Asking {
     pollfd early{input_, POLLIN, 0};
     if (::poll(&early, 1, 0) <= 0 || (early.revents & POLLIN) == 0) return;
     ::tcflush(input_, TCIFLUSH);
-    write_error_text("cudadiag: this answer came before the question could be read; please answer again\n" + text_);
+    say("this answer came before the question could be read; please answer again");
+    write_error_text(text_);
   }
 
   // Returns nullopt if no complete line has been typed yet.

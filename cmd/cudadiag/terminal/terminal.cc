@@ -98,12 +98,12 @@ bool UnhurriedSpeech::go_on() {
   return unsaid.empty();
 }
 
-std::string fitted(const std::string& text, int file) {
+std::string fitted(const std::string& text, int file, std::size_t indent) {
   const auto columns = ::isatty(file) != 0 ? columns_of(file) : std::nullopt;
   if (columns < kLeastColumns) return text;
   std::string rows;
-  for (const std::string& row : report::wrapped(text, static_cast<std::size_t>(*columns))) {
-    rows += (rows.empty() ? "" : "\n") + row;
+  for (const std::string& row : report::wrapped(text, static_cast<std::size_t>(*columns) - indent)) {
+    rows += (rows.empty() ? "" : "\n" + std::string(indent, ' ')) + row;
   }
   return rows;
 }

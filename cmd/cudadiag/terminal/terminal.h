@@ -14,8 +14,9 @@ namespace cudadiag::command {
 inline constexpr int kOwnFailure = 125;
 inline constexpr int kSignalled = 128;  // plus the signal number if a signal killed the command, as in shells
 
-// Wraps one line of text, without its line break, at the width of the terminal at `file` (1 or 2).
-std::string fitted(const std::string& text, int file);
+// Wraps one line of text, without its line break, at the width of the terminal at `file` (1 or 2). The text begins in
+// column `indent`, and so do its further rows.
+std::string fitted(const std::string& text, int file, std::size_t indent = 0);
 
 void say(const std::string& text);
 void say(const base::Error& failure);

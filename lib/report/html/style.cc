@@ -64,7 +64,7 @@ pre span { display: block; padding: 0 1rem 0 0.75rem; border-left: 3px solid tra
 pre i { display: inline-block; min-width: 3.2em; padding-right: 1em; text-align: right; color: var(--muted); font-style: normal; user-select: none; }
 pre .at { background: var(--mark); border-left-color: var(--red); }
 .blamed pre .at, pre .other { background: var(--grey-back); border-left-color: var(--muted); }
-pre em { display: inline-block; width: 4.6em; font: 600 0.92em system-ui, sans-serif; color: var(--muted); user-select: none; }
+pre em { display: inline-block; width: 8ch; font-style: normal; font-weight: 600; color: var(--muted); user-select: none; }
 pre .at em { color: var(--red); }
 .drawing { overflow-x: auto; background: var(--code); border: 1px solid var(--rule); border-radius: 8px; padding: 0.75rem; }
 svg { display: block; }
@@ -103,7 +103,8 @@ footer { color: var(--muted); font-size: 0.85rem; }
   .lead { font-size: 1.05rem; }
   pre { font-size: 0.75rem; }
   pre i { min-width: 2.2em; padding-right: 0.7em; }
-  pre em { width: 4.2em; }
+  pre em { display: block; }
+  pre em:empty { display: none; }
   .facts th, .facts td { display: block; width: auto; border: 0; padding: 0; }
   .facts th { border-top: 1px solid var(--rule); padding-top: 0.4rem; }
   .facts td { padding-bottom: 0.4rem; }

@@ -444,7 +444,7 @@ std::string not_an_area(std::span<const std::byte> area) {
   const std::uint32_t version = wire::load(area.data(), wire::area::kVersion);
   if (version != wire::area::kFormatVersion) {
     return "it was written in format version " + std::to_string(version) + "; this cudadiag reads version " +
-           std::to_string(wire::area::kFormatVersion);
+           std::to_string(wire::area::kFormatVersion) + "; open it with the version of cudadiag that wrote it";
   }
   return {};
 }

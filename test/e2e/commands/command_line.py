@@ -92,7 +92,10 @@ def wrong_command_lines_are_explained(machine):
             (["report", "--verbos"], "no such option: --verbos; did you mean --verbose?"),
             (["env_", "x"], "no such command env_; did you mean env?"),
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
-            (["./file"], "no such command ./file; see cudadiag --help"),
+            (["./file"], "no such command ./file; to run a program: cudadiag run -- ./file …"),
+            (["train.py"], "no such command train.py; to run a program: cudadiag run -- python3 train.py …"),
+            (["bisect", "/bin/true"],
+             "/bin/true is not a folder, so it is not a session; to run a program: cudadiag run -- /bin/true"),
             (["report", "file"], "file is not a folder, so it is not a session; to list all sessions: cudadiag list"),
             (["--quiet"], "no such option before a command: --quiet; options follow the command: cudadiag COMMAND --quiet"),
             ([], "no command was given; see cudadiag --help"),
@@ -116,6 +119,20 @@ def wrong_command_lines_are_explained(machine):
             (["run", "--save-limit", "5", "--", "echo", "ran"],
              "--save-limit requires --save-launch or --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")
+
+
+def names_that_are_no_program_get_a_remedy(machine):
+    for name in ("plain", "plain.py"):
+        (machine.folder / name).touch()
+    for command, hint in (
+            ("plain", "PATH does not contain this folder; to run the file: ./plain"),
+            ("plain.py", "PATH does not contain this folder; to run the file: python3 plain.py"),
+            ("python3 plain.py", "it contains a space: remove the quotes around the whole command"),
+            ("A=1 python3 plain.py", "remove the quotes around the whole command, and use env: env A=1 python3 plain.py"),
+            ("A=1", "put the variable before cudadiag, or use env: env A=1 COMMAND"),
+            ("echo a | cat", "only a shell can run such a line: put sh -c before it"),
+            ("ll", "check its name, its interpreter (#! line) and PATH; to run an alias or a command of your shell: bash -ic ll")):
+        expect(machine.run(command).stderr, f"cudadiag: {command}: no such command; {hint}\n", command)
 
 
 def report_in_every_format_names_the_line(machine):
@@ -152,7 +169,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
             ("--rerun=1", "--rerun: expected one of ask, auto, always, never, got 1"),
             ("--markers=2", "--markers: expected one of sparse, dense, off, got 2"),
             ("--wait-limit=nan", "--wait-limit: expected a number from 0.01 to 86400, got nan"),
-            ("--time-limit=nan", "--time-limit: expected a number from 0.1 to 10000000, got nan"),
+            ("--time-limit=nan", "--time-limit: expected a number of seconds from 0.1 to 10000000, got nan"),
             ("--repeat=0x1", "--repeat: expected a number from 1 to 1000, got 0x1"),
             ("--error-exitcode=256", "--error-exitcode: expected a number from 0 to 255, got 256")):
         expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
@@ -161,7 +178,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
     for words in (["--json", "--"], ["--json=", "--"]):
         expect(_refused(machine, "run", *words, "echo", "ran"), "--json: the FILE is missing", "no value")
     for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of ask, auto, always, never"),
-                           ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number from 0.1 to 10000000")):
+                           ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number of seconds from 0.1 to 10000000")):
         for words in ([option, "--"], [option + "=", "--"], [option, "", "--"]):
             expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing: expected {wanted}", words)
     expect(_refused(machine, "run", "--watch=", "--", "echo"), "--watch: the FILE:LINE is missing", "no line")

@@ -477,6 +477,21 @@ def folder_that_vanishes_costs_the_session_only(machine):
     assert "cudadiag report" not in result.stderr, "a session that does not exist is recommended: " + result.stderr
 
 
+def recording_of_another_version_is_not_read_and_the_remedy_is_named(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
+    content = bytearray(area.read_bytes())
+    content[8] = 5  # the version, after eight bytes of magic
+    area.write_bytes(content)
+    reason = f"{area.resolve()} was ignored: it was written in format version 5; this cudadiag reads version "
+    remedy = "; open it with the version of cudadiag that wrote it\n"
+    shown = machine.cudadiag("report").stdout
+    expect((shown.startswith(f"cudadiag: cannot tell whether CUDA failed in this session: {reason}"), shown[-len(remedy):]),
+           (True, remedy), shown)
+    expect_in("a rerun would add nothing: no recording of a process could be read\n", machine.cudadiag("bisect").stderr, "bisect")
+
+
 def folders_of_somebody_else_are_said_to_be_so(machine):
     if os.geteuid() != 0:
         skip("only root can run it as another user")

@@ -51,14 +51,17 @@ class Failure(Trial):
         wants(machine.sessions(), f"a fault, but no session; status {ran.returncode}, {ran.stdout}, {ran.stderr}")
         self.report = machine.report()
         self.check()
-        self.check_width()
+        self.check_shown()
 
-    def check_width(self):
-        """Only a path or a command, which stands alone in its row, may be wider than the terminal."""
+    def check_shown(self):
+        """Only a path or a command, which stands alone in its row, may be wider than the terminal. The cause, the fix and
+        the blamed line are shown whole."""
         self.machine.environment["NO_COLOR"] = "1"
         shown, _ = self.machine.on_terminal(*self.machine.command("report"), columns=80)
         wide = [row for row in shown.splitlines() if len(row) > 80 and " " in row[8:].strip() and "cudadiag " not in row]
         wants(not wide, f"rows of more than 80 columns: {wide}")
+        cut = re.search(r"^(Why|Fix|Blamed) .*(\n .*)* \.\.\.$", shown.replace("\r", ""), re.MULTILINE)
+        wants(not cut, f"a row that lost text: {cut}")
 
     def check(self):
         wants(self.report["verdict"] == "cuda_failure", f"verdict {self.report['verdict']}")
@@ -83,6 +86,7 @@ class Failure(Trial):
         for finding in findings:
             self.outcome[f"refused: {finding['kind']} {finding['evidence']['grade']}"] += 1
             wants(finding["location"]["line"] == line, f"{finding['kind']} at {finding['location']}, not {line}")
+        self.check_shown()
 
     def check_one(self, finding, truths):
         grade = finding["evidence"]["grade"]

@@ -216,6 +216,55 @@ Diagnosis explained_report() {
   return report;
 }
 
+Diagnosis example_report() {
+  const char* file = "/home/u/train.py";
+  Diagnosis report = explained_report();
+  report.command = {"python", "train.py"};
+  report.passes = {{session::PassKind::record, "bracketed", 6.2, 40, 0},
+                   {session::PassKind::confirm, "proven", 6.4, 40, 0},
+                   {session::PassKind::device, "core dump read", 6.8, 0, 0}};
+  Finding& finding = report.findings[0];
+  finding.code = 710;
+  finding.name = "CUDA_ERROR_ASSERT";
+  finding.title = "device-side assert";
+  finding.text = "An assertion in a kernel failed.";
+  finding.evidence = {analyse::Fact::ran_alone, "in a rerun, call 1 of this line ran alone on the GPU and failed"};
+  finding.location = in_python(file, 12, "Model.forward", "y = self.emb(idx)");
+  finding.excerpt = {
+      {11, "    def forward(self, idx):"}, {12, "        y = self.emb(idx)"}, {13, "        return self.head(y)"}};
+  finding.reported_at = in_python(file, 13, "Model.forward", "return self.head(y)");
+  finding.reported_api = "cudaFuncSetAttribute";
+  finding.reported_library = "libcublasLt.so.13";
+  finding.noticed.reset();
+  finding.memory_use.reset();
+  finding.launch->kernel = "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int)";
+  finding.launch->block = {32, 1, 1};
+  finding.launch->stream = 1;
+  finding.launch->site_ordinal = 1;
+  finding.stack.python = {{file, 12, "Model.forward", true}};
+  finding.stack.python.resize(35, {"/usr/lib/python3/torch/nn/module.py", 1500, "_call_impl", false});
+  finding.stack.python.push_back({file, 19, "<module>", true});
+  finding.arguments.resize(1);
+  finding.arguments[0].outside = 1;
+  finding.arguments[0].pointer = 0x7fc725e00600;
+  finding.cause->text = "idx[0,77] = 30050, but the table has 30000 rows (valid 0..29999)";
+  finding.cause->link.clear();
+  finding.fix = {"resize the embedding to len(tokenizer) (model.resize_token_embeddings)",
+                 "or find the bad ids: assert idx.min() >= 0 and idx.max() < 30000"};
+  Device& device = finding.device.emplace();
+  device.file = "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu";
+  device.line = 16;
+  device.block = {77, 0, 0};
+  device.thread = {0, 0, 0};
+  device.threads = 32;
+  device.blocks = 1;
+  device.assertions = 1;
+  device.message = "ind >=0 && ind < ind_dim_size && \"vectorized gather kernel index out of bounds\"";
+  device.exception = "Warp Assert";
+  device.join = "same kernel, grid and block";
+  return report;
+}
+
 Diagnosis clean_report() { return {}; }
 
 Diagnosis undetailed_report() {

@@ -16,6 +16,7 @@ diagnose::Diagnosis refused_report();    // a failed launch without a line, in o
 diagnose::Diagnosis crowded_report();    // every section has its maximum length
 diagnose::Diagnosis device_report();     // python_report() plus facts from a GPU core dump
 diagnose::Diagnosis explained_report();  // python_report() plus its arguments and its cause
+diagnose::Diagnosis example_report();    // README's example, as a GPU and PyTorch 2.11 gave it
 diagnose::Diagnosis clean_report();
 diagnose::Diagnosis undetailed_report();    // a core dump that gave no facts
 diagnose::Diagnosis parted_ranks_report();  // no failure, but the ranks diverge at a collective

@@ -246,6 +246,14 @@ TEST_CASE("the time and the command of the run are shown on request, in one line
   CHECK(cut.find("xxx...\nNext    ") != std::string::npos);
 }
 
+TEST_CASE("README shows its example as it is printed") {
+  TextOptions options;
+  options.is_latest = options.show_run = true;
+  const std::string shown = write_text(example_report(), options);
+  CAPTURE(shown);
+  CHECK(read_file(TEST_DATA "/../../README.md").find("\n" + shown + "```\n") != std::string::npos);
+}
+
 TEST_CASE("what is unknown on the GPU, and the passes, have rows only with -v") {
   for (const char* row : {"\nDevice", "\nPasses"}) {
     CHECK(write_text(python_report(), {}).find(row) == std::string::npos);
@@ -335,6 +343,31 @@ TEST_CASE("no row of prose is wider than the terminal") {
         const bool is_one_piece = row.find(' ') == row.npos || row.starts_with("cudadiag ");
         CHECK((line.size() <= static_cast<std::size_t>(columns) || is_one_piece));
       }
+    }
+  }
+}
+
+TEST_CASE("no cause, fix or blame loses a word to long paths") {
+  const std::string folder = "/home/somebody/projects/2026/language_models/experiments/training/version_two/";
+  for (Diagnosis report : {python_report(), native_report(), device_report(), explained_report(), example_report()}) {
+    Finding& finding = report.findings[0];
+    for (Location* location : {&finding.location, finding.reported_at ? &*finding.reported_at : &finding.location}) {
+      location->file = folder + "model.py";
+    }
+    for (symbolize::PythonFrame& frame : finding.stack.python) frame.file = folder + "model.py";
+    for (CandidateLine& candidate : finding.candidates) candidate.location.file = folder + "other.py";
+    finding.launch->replay = 37;
+    finding.related.push_back({Role::capture, finding.location});
+    finding.related.push_back({Role::replay, finding.location});
+    finding.fix = {"check that the pointer is still valid when the kernel runs, and that nothing freed its memory",
+                   "or wait for the stream before you free the memory"};
+    report.working_directory = "/";
+    std::istringstream written(write_text(report, {Verbosity::normal, false, 80, false}));
+    std::string label;
+    for (std::string line; std::getline(written, line);) {
+      if (!line.starts_with(' ')) label = line.substr(0, line.find(' '));
+      CAPTURE(line);
+      if (label == "Why" || label == "Fix" || label == "Blamed") CHECK_FALSE(line.ends_with(" ..."));
     }
   }
 }

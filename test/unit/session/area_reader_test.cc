@@ -27,7 +27,9 @@ TEST_CASE("bytes that are not an area are rejected with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
-  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 6");
+  CHECK(session::read_area(area.bytes()).error ==
+        "it was written in format version 9; this cudadiag reads version 6; open it with the version of cudadiag that "
+        "wrote it");
   wire::store(area.data(), wire::area::kMagic, 1);
   CHECK(session::read_area(area.bytes()).error == "it is not a cudadiag recording");
 }
