@@ -205,8 +205,9 @@ void add_replay(CLI::App& app, int& status) {
       ->default_str("1");
   add_number(command, "--device", replay->plan.device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
              "the GPU to use; default: the one on which the launch was saved");
-  add_number(command, "--time-limit", replay->time_limit, NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"},
-             "SECONDS", "how long one replay may take")
+  add_number(command, "--time-limit", replay->time_limit,
+             NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"}, "SECONDS",
+             "how long one replay may take")
       ->default_str("60");
   add_sanitize(command, replay->plan.tool);
   command->add_flag("--minimise", replay->plan.minimise,

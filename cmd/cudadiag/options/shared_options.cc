@@ -98,8 +98,9 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--wait-limit", rerun.patience, NumberRange<double>{0.01, 86400.0, "number from 0.01 to 86400"},
              "SECONDS", "how long a rerun waits for one operation")
       ->default_str(fmt::format("{}", rerun.patience));
-  add_number(command, "--time-limit", rerun.time_limit, NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"},
-             "SECONDS", "how long one rerun may take");
+  add_number(command, "--time-limit", rerun.time_limit,
+             NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"}, "SECONDS",
+             "how long one rerun may take");
   group(command, "Reruns",
         {"--repeat", "--wait-limit", "--time-limit", "--no-device-pass", "--no-values", "--show-rerun"});
   group(command, "More evidence from reruns",
