@@ -31,7 +31,7 @@ COMMON = ("GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3")
 def version_of(package):
     asked = subprocess.run(["dpkg-query", "-W", "-f", "${Version} ${source:Package}\n", package],
                            capture_output=True, text=True)
-    if asked.returncode:
+    if not asked.stdout.split():
         sys.exit(f"{package} is not installed: packages are built on Debian 12")
     return asked.stdout.splitlines()[0].split()
 
