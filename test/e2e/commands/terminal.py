@@ -212,6 +212,19 @@ def run_without_findings_writes_nothing_to_the_terminal(machine):
     expect((shown.endswith("status 0\r\n"), " " * 80 in shown), (True, False), f"whether a job in the background ends, and writes: {shown!r}")
 
 
+def demo_takes_at_most_26_rows_of_80_columns(machine):
+    machine.plan("fault kernel=_Z6smoothPfi nth=3 code=700")
+    command = machine.command("run", "--", machine.build / "demo/demo")
+    shown, _ = machine.on_terminal("sh", "-c", '"$@" </dev/null', "sh", *command, columns=80)
+    expect_in("proven", shown, "answer")
+    assert len(shown.splitlines()) <= 26, shown
+
+
+def rows_of_doctor_wrap_at_the_width_of_the_terminal(machine):
+    shown, _ = machine.on_terminal(*machine.command("doctor"), columns=80)
+    expect([row for row in shown.splitlines() if len(row) > 80 and " " in row[26:]], [], "rows that are too wide")
+
+
 def report_begins_on_a_row_of_its_own_and_wipes_nothing(machine):
     machine.plan(AGAIN)
     bar = "33%|###       | 1/3"
