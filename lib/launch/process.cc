@@ -155,9 +155,11 @@ std::string hint_for_missing(const std::string& name) {
   }
   if (is_line) return "it contains a space: remove the quotes around the whole command";
   if (::access(name.c_str(), F_OK) == 0) {
+    if (name.find('/') != std::string::npos) return "the file exists, but not the interpreter of its #! line";
     const bool is_python = name.ends_with(".py");
     return "PATH does not contain this folder; to run the file: " + (is_python ? "python3 " + name : "./" + name);
   }
+  if (name == "python" && !find_command("python3").path.empty()) return "it is called python3 here";
   return "check its name, its interpreter (#! line) and PATH; to run an alias or a command of your shell: bash -ic " +
          name;
 }

@@ -122,9 +122,11 @@ def wrong_command_lines_are_explained(machine):
 
 
 def names_that_are_no_program_get_a_remedy(machine):
-    for name in ("plain", "plain.py"):
-        (machine.folder / name).touch()
+    for name in ("plain", "plain.py", "script"):
+        (machine.folder / name).write_text("#!/nowhere/python\n")
+    (machine.folder / "script").chmod(0o755)
     for command, hint in (
+            ("./script", "the file exists, but not the interpreter of its #! line"),
             ("plain", "PATH does not contain this folder; to run the file: ./plain"),
             ("plain.py", "PATH does not contain this folder; to run the file: python3 plain.py"),
             ("python3 plain.py", "it contains a space: remove the quotes around the whole command"),
@@ -133,6 +135,9 @@ def names_that_are_no_program_get_a_remedy(machine):
             ("echo a | cat", "only a shell can run such a line: put sh -c before it"),
             ("ll", "check its name, its interpreter (#! line) and PATH; to run an alias or a command of your shell: bash -ic ll")):
         expect(machine.run(command).stderr, f"cudadiag: {command}: no such command; {hint}\n", command)
+    (machine.folder / "python3").symlink_to(sys.executable)
+    machine.environment["PATH"] = str(machine.folder)
+    expect(machine.run("python", "plain.py").stderr, "cudadiag: python: no such command; it is called python3 here\n", "python")
 
 
 def report_in_every_format_names_the_line(machine):
