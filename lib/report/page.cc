@@ -95,33 +95,29 @@ std::vector<std::string> Page::rows(const Section& section, std::string_view tex
   return wrapped(text, room);
 }
 
-std::size_t Page::drop_lines(std::size_t total, std::size_t limit, bool important) {
-  const auto spares = [&](const Section& section, bool all_but_one) {
+std::size_t Page::drop_lines(std::size_t total, std::size_t limit, bool important, bool all_but_one) {
+  const auto spares = [&](const Section& section) {
     if (is_important(section) != important) return false;
     const bool gives = all_but_one && section.sacrifice > 0;
     return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
   };
-  for (const bool all_but_one : {false, true}) {
-    while (total > limit) {
-      Section* victim = nullptr;
-      for (Section& section : sections) {
-        if (spares(section, all_but_one) && (victim == nullptr || section.sacrifice > victim->sacrifice)) {
-          victim = &section;
-        }
-      }
-      if (victim == nullptr) break;
-      total -= rows(*victim, victim->lines.back()).size();
-      victim->lines.pop_back();
-      if (victim->lines.empty() || victim->lines.back().ends_with(kMore)) continue;
-      total -= rows(*victim, victim->lines.back()).size();
-      victim->lines.back() += kMore;
-      total += rows(*victim, victim->lines.back()).size();
+  while (total > limit) {
+    Section* victim = nullptr;
+    for (Section& section : sections) {
+      if (spares(section) && (victim == nullptr || section.sacrifice > victim->sacrifice)) victim = &section;
     }
+    if (victim == nullptr) break;
+    total -= rows(*victim, victim->lines.back()).size();
+    victim->lines.pop_back();
+    if (victim->lines.empty() || victim->lines.back().ends_with(kMore)) continue;
+    total -= rows(*victim, victim->lines.back()).size();
+    victim->lines.back() += kMore;
+    total += rows(*victim, victim->lines.back()).size();
   }
   return total;
 }
 
-std::size_t Page::drop_sections(std::size_t total, std::size_t limit, int droppable) {
+std::size_t Page::drop_sections(std::size_t total, std::size_t limit, int droppable, bool cuts) {
   const auto is_droppable = [&](const Section& section) {
     return section.sacrifice >= droppable && section.topic != Topic::evidence;
   };
@@ -129,6 +125,7 @@ std::size_t Page::drop_sections(std::size_t total, std::size_t limit, int droppa
     if (section.sacrifice <= 0 || section.lines.empty() || is_important(section)) return false;
     const std::string& line = section.lines.front();
     if (is_droppable(section)) return line != section.in_short;
+    if (!cuts) return false;
     const std::size_t size = rows(section, line).size();
     return size > 1 && rows(section, first_rows(section, line, 1)).size() < size;
   };
@@ -199,9 +196,12 @@ void Page::fit(std::size_t limit) {
   for (const Section& section : sections) {
     for (const std::string& line : section.lines) total += rows(section, line).size();
   }
-  total = drop_lines(total, limit, false);
-  for (const int droppable : {kDroppable, kDroppableLast}) total = drop_sections(total, limit, droppable);
-  cut_longest(drop_lines(total, limit, true), limit);
+  total = drop_lines(total, limit, false, false);
+  total = drop_sections(total, limit, kDroppable, false);
+  total = drop_lines(total, limit, false, true);
+  for (const int droppable : {kDroppable, kDroppableLast}) total = drop_sections(total, limit, droppable, true);
+  for (const bool all_but_one : {false, true}) total = drop_lines(total, limit, true, all_but_one);
+  cut_longest(total, limit);
 }
 
 std::string Page::print() const {

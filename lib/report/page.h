@@ -64,15 +64,15 @@ struct Page {
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
   // Shortens the page to `limit` rows. A section that lost text ends in "...". The headline, the source, the cause, the
-  // fix and the blame come last. First drops lines of sections that have more than `at_least` lines, and reduces
-  // sections with a `sacrifice` to one line. Then drops whole sections, and cuts others with a `sacrifice` to one row.
-  // Finally does the same with the important sections, and cuts the longest lines.
+  // fix and the blame come last. First drops lines of sections that have more than `at_least` lines, and then whole
+  // sections. If that is not enough, reduces sections with a `sacrifice` to one line, and then to one row. Finally
+  // shortens the important sections, and cuts the longest lines.
   void fit(std::size_t limit);
   std::string print() const;
 
  private:
-  std::size_t drop_lines(std::size_t total, std::size_t limit, bool important);
-  std::size_t drop_sections(std::size_t total, std::size_t limit, int droppable);
+  std::size_t drop_lines(std::size_t total, std::size_t limit, bool important, bool all_but_one);
+  std::size_t drop_sections(std::size_t total, std::size_t limit, int droppable, bool cuts);
   void cut_longest(std::size_t total, std::size_t limit);
   std::string first_rows(const Section& section, const std::string& line, std::size_t count) const;
 };

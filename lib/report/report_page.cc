@@ -221,7 +221,7 @@ Suggestion rerun_under_sanitizer(const Prospects& known) {
 // Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   const bool verbose = options.verbosity == Verbosity::verbose;
-  Section section{"Next", {}, 2, 0, Ink::plain, verbose ? Wide::stays : Wide::wraps};
+  Section section{"Next", {}, 3, 0, Ink::plain, verbose ? Wide::stays : Wide::wraps};
   if (report.session.empty() || report.findings.empty()) return section;
   Prospects known{report, report.findings.front()};
   // Does not suggest a rerun of another user's session, because that user has chosen the command.

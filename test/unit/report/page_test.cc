@@ -71,6 +71,13 @@ TEST_CASE("stack, kernel and facts go before the cause, the fix and the blame lo
         "        or that\nBlamed  12345678\n        12345678\nStack   a.py:1\n");
 }
 
+TEST_CASE("a whole row of memory goes before the lines that a section should keep") {
+  Page page;
+  page.sections = {{"First", {"a.py:39", "memset"}, 2, 3}, {"Memory", {"0x10"}, 1, 6}, {"Next", {"a", "b", "c"}, 3, 0}};
+  page.fit(5);
+  CHECK(page.print() == "First   a.py:39\n        memset\nNext    a\n        b\n        c\n");
+}
+
 TEST_CASE("colour does not change the text") {
   Page page;
   page.colour = true;
