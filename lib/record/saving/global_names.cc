@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <span>
 
-#include "record/saving/lz4.h"
-
 namespace cudadiag::record {
 
 namespace {
@@ -25,7 +23,7 @@ bool read(Bytes bytes, std::uint64_t offset, T& value) {
   return true;
 }
 
-// Returns the text at an offset; empty if it is not NUL-terminated.
+// Returns the text at an offset.
 const char* text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return "";
   const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
@@ -144,14 +142,24 @@ bool read_entry(Bytes bytes, std::uint64_t at, Entry& entry) {
          read(bytes, at + 40, entry.flags) && read(bytes, at + 56, entry.decompressed);
 }
 
-bool decompress_zstandard(Bytes from, std::span<std::byte> to) {
-  using Decompress = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
-  void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+// Opens the library for this call only, because the recorder must not depend on it.
+bool decompress(bool is_lz4, Bytes from, std::span<std::byte> to) {
+  using Lz4 = int (*)(const char*, char*, int, int);
+  using Zstandard = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
+  void* library = dlopen(is_lz4 ? "liblz4.so.1" : "libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
-  const auto decompress = reinterpret_cast<Decompress>(dlsym(library, "ZSTD_decompress"));
-  const bool whole = decompress != nullptr && decompress(to.data(), to.size(), from.data(), from.size()) == to.size();
+  void* function = dlsym(library, is_lz4 ? "LZ4_decompress_safe" : "ZSTD_decompress");
+  std::size_t size = 0;
+  if (function != nullptr && is_lz4) {
+    const int written =
+        reinterpret_cast<Lz4>(function)(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(to.data()),
+                                        static_cast<int>(from.size()), static_cast<int>(to.size()));
+    size = static_cast<std::size_t>(std::max(written, 0));
+  } else if (function != nullptr) {
+    size = reinterpret_cast<Zstandard>(function)(to.data(), to.size(), from.data(), from.size());
+  }
   dlclose(library);
-  return whole;
+  return size == to.size();
 }
 
 bool list_of_code(std::uint16_t kind, Bytes code, NameList& names) {
@@ -161,13 +169,13 @@ bool list_of_code(std::uint16_t kind, Bytes code, NameList& names) {
 bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
   if ((entry.flags & (kLz4 | kZstandard)) == 0) return list_of_code(entry.kind, code, names);
   const std::size_t size = entry.decompressed;
-  if (size == 0 || size > kMostDecompressed || entry.compressed > code.size()) return false;
+  if (size == 0 || size > kMostDecompressed || entry.compressed > std::min(code.size(), kMostDecompressed))
+    return false;
   void* room = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
   const std::span<std::byte> to(static_cast<std::byte*>(room), size);
   const Bytes from = code.first(entry.compressed);
-  const bool whole = (entry.flags & kLz4) != 0 ? decompress_lz4(from, to) : decompress_zstandard(from, to);
-  const bool listed = whole && list_of_code(entry.kind, to, names);
+  const bool listed = decompress((entry.flags & kLz4) != 0, from, to) && list_of_code(entry.kind, to, names);
   munmap(room, size);
   return listed;
 }

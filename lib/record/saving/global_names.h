@@ -22,8 +22,8 @@ struct NameList {
 };
 
 // `architecture` is the GPU's architecture, such as 90. In a fat binary, only code for this architecture is read. If
-// the binary has no such code, all code is read. Returns false if no code could be read. Code that is compressed with
-// Zstandard cannot be read without libzstd.so.1.
+// the binary has no such code, all code is read. Returns false if no code could be read. Compressed code cannot be
+// read without the system's liblz4.so.1 or libzstd.so.1.
 bool list_globals(const ImageExtent& image, std::uint32_t architecture, NameList& names);
 
 }  // namespace cudadiag::record
