@@ -26,7 +26,6 @@ class Bytes {
   std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
   std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
 
-  // Returns the part of the range that lies within these bytes.
   Bytes slice(std::uint64_t offset, std::uint64_t size) const {
     if (offset >= size_) return {};
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};

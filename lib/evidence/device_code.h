@@ -32,10 +32,10 @@ class DeviceCode {
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
-  // Returns the instructions of a function; empty if they are not in the dump.
+  // Returns the instructions of a function.
   Bytes instructions(const Function& function) const;
 
-  // Returns the parameters of a kernel; empty if they are not in the dump.
+  // Returns the parameters of a kernel.
   KernelFacts facts(const Function& kernel) const;
 
   // Returns the line of each address and the inlined calls around it.

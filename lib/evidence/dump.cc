@@ -90,7 +90,6 @@ class DumpReader {
     return rows;
   }
 
-  // Returns the index of the row that is the table's parent.
   std::optional<Row> parent_of(const Section& section, Kind kind) {
     const auto table = tables_.find(section.link);
     if (table != tables_.end() && table->second.kind == kind && section.info < table->second.count) {

@@ -124,7 +124,7 @@ struct Metadata {
 
 class Dump {
  public:
-  // Returns nullopt if the file is not a GPU core dump. `file` must outlive the dump.
+  // `file` must outlive the dump.
   static std::optional<Dump> read(Bytes file);
 
   std::vector<Device> devices;

@@ -30,8 +30,7 @@ struct Section {
 
 class ElfImage {
  public:
-  // Returns nullopt if this is not a little-endian ELF64 file for CUDA. sections() excludes headers past the end of
-  // `file`.
+  // sections() excludes headers past the end of `file`.
   static std::optional<ElfImage> read(Bytes file);
 
   std::uint16_t type() const { return file_.u16(16); }

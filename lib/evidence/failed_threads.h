@@ -21,8 +21,7 @@ struct FailedCount {
 // Counts the failed threads that are in the same grid on the same device as `block`, and the blocks that contain them.
 FailedCount count_in_grid(const Dump& dump, const std::vector<const Lane*>& threads, const Cta& block);
 
-// Returns the first SM with an exception; null if there is none. After a warp has exited, its SM's exception is the
-// only trace of its failure.
+// Returns the first SM with an exception. After a warp has exited, its SM's exception is the only trace of its failure.
 const Sm* first_failed_sm(const Dump& dump);
 
 }  // namespace cudadiag::evidence

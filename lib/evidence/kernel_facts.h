@@ -17,7 +17,7 @@ struct KernelFacts {
                                         // if unknown
   std::vector<Parameter> parameters;    // sorted by offset
 
-  // Returns the parameter that contains this byte; null if unknown.
+  // Returns the parameter that contains this byte.
   const Parameter* at(std::uint32_t byte) const;
 };
 

@@ -64,7 +64,7 @@ struct DumpedFailure {
   std::vector<CodePlace> callers;     // callers of the function at `stands`, innermost first; each `pc` is a return
                                       // address
 
-  std::string kernel;  // empty if unknown
+  std::string kernel;
   std::optional<std::uint64_t> grid_id;
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
@@ -80,7 +80,7 @@ struct RunningPlace {
 
 // A kernel that was on the GPU when the dump was requested.
 struct RunningKernel {
-  std::string kernel;  // empty if unknown
+  std::string kernel;
   std::uint32_t device = 0;
   std::uint64_t grid_id = 0;
   std::optional<Dim3> grid, block_dim;
@@ -98,7 +98,6 @@ struct Testimony {
   std::uint64_t damaged = 0;              // how many invalid parts were ignored
 };
 
-// Returns nullopt if `file` is not a GPU core dump.
 std::optional<Testimony> examine(Bytes file);
 
 }  // namespace cudadiag::evidence

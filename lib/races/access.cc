@@ -27,7 +27,6 @@ bool rows_meet(const Access& a, const Access& b) {
   return false;
 }
 
-// Returns whether all rows of `part` lie inside the rows of `whole`.
 bool covers(const Access& whole, const Access& part) {
   if (!whole.exact || whole.begin > part.begin || whole.end() < part.end()) return false;
   if (whole.rows == 1 || whole.pitch == 0) return true;

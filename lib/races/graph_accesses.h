@@ -21,7 +21,6 @@ struct Graph {
   std::size_t parts = 0;  // number of nodes, edges and accesses that were reported
 };
 
-// Returns whether the graph allows the two nodes to run at the same time.
 bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b);
 
 }  // namespace cudadiag::races

@@ -53,7 +53,7 @@ class KnownImages {
   void add_accesses(const Access& copy, const Side& side, std::vector<Access>& out) const;
   // Reads a record of kind tensor_map_made.
   void tensor_map_made(const std::byte* record);
-  // Returns null if the map is unknown. The map's `parameter` is not set.
+  // The map's `parameter` is not set.
   const sass::TensorMap* tensor_map(std::uint64_t hash) const;
   // Call this after records were lost.
   void forget();

@@ -22,7 +22,7 @@ class KnownMemory {
   // `area` must stay mapped for the life of this object.
   explicit KnownMemory(std::span<const std::byte> area);
 
-  // Returns null if the memory is unknown. The pointer is valid until memory is added or removed.
+  // The pointer is valid until memory is added or removed.
   const Memory* at(std::uint64_t address) const;
   // Adds memory, and removes all known memory that it overlaps. `context` is the index of the context's entry in the
   // area.

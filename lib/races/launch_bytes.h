@@ -31,7 +31,7 @@ class LaunchBytes {
     std::vector<sass::Image> images;       // images of the handles among the parameters
     std::vector<sass::TensorMap> tensors;  // tensors of the CUtensorMaps among the parameters
   };
-  // Returns the bytes that the launch in `record` uses; empty if unknown. The reference is valid until the next call.
+  // Returns the bytes that the launch in `record` uses. The reference is valid until the next call.
   const std::vector<sass::ParameterBytes>& of(const std::byte* record, std::uint32_t function,
                                               std::string_view parameters, Memory memory);
   // Returns how the kernel uses the textures and surfaces whose handles are parameters. Returns an empty list if

@@ -74,7 +74,6 @@ class Order {
   bool uncertain(const Access& access, StreamNumber stream) const;
   // Returns whether the stream may have waited for something that the driver does not report.
   bool vague(StreamNumber stream) const { return streams_[stream].clock.vague(); }
-  // Returns whether `stream` ever waited for work on `other`.
   bool ever_waited(StreamNumber stream, StreamNumber other) const;
 
   Moment now() const { return now_; }

@@ -24,11 +24,10 @@ class Watch {
   void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
     by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
   }
-  // Returns a name such as "cuLaunchKernel"; empty for an unknown call.
+  // Returns a name such as "cuLaunchKernel".
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
     return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
   }
-  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const {
     return by_hooks_ ? hooks_.context_uid(context) : cupti_.context_uid(context);
   }

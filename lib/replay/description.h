@@ -13,7 +13,7 @@ namespace cudadiag::replay {
 // Returns an error for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 
-// Returns a clause that says what is wrong in the launch's description; empty if the description is valid.
+// Returns a clause that says what is wrong in the launch's description.
 std::string flaw_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

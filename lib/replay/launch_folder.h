@@ -52,7 +52,7 @@ class UnparsedLaunch {
   static base::Result<UnparsedLaunch> open(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return path_; }
-  // Returns a clause that says why the launch may come from another user; empty if this user saved it on this host.
+  // Returns a clause that says why the launch may come from another user.
   const std::string& why_foreign() const { return why_foreign_; }
   base::Result<LaunchFolder> parse() &&;
 
@@ -80,7 +80,7 @@ std::optional<base::Error> complete_folder(const std::filesystem::path& folder, 
 // Writes a new folder for `launch`, which is the launch in `from` with only part of its memory.
 std::optional<base::Error> copy_folder(const LaunchFolder& from, SavedLaunch launch, const std::filesystem::path& to);
 
-// Returns a hash of this host's name, for `made_on` in launch.json; empty if the host has no name.
+// Returns a hash of this host's name, for `made_on` in launch.json.
 std::string host_mark();
 
 }  // namespace cudadiag::replay

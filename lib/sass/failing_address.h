@@ -55,7 +55,6 @@ class FailingAddress {
   Space space() const;
   std::uint32_t bytes() const;  // 0 if unknown
 
-  // Returns nullopt if the address cannot be computed.
   std::optional<std::uint64_t> of(const LaneState& lane);
   // Returns the terms of the address for this thread or, if `lane` is null, for any thread.
   Base base(const LaneState* lane = nullptr);

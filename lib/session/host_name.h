@@ -5,7 +5,6 @@
 
 namespace cudadiag::session {
 
-// Returns "" if the name is unknown.
 std::string host_name();
 
 }  // namespace cudadiag::session

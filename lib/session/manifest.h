@@ -19,7 +19,6 @@ inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 // Returns whether the text is a cudadiag manifest of any version; parse_manifest may still reject it.
 bool is_manifest(std::string_view text);
 
-// Returns the name that manifests and reports use for the action, such as "write".
 std::string_view word(Deed deed);
 
 // Returns a time in the form that manifests and reports use, such as "2026-11-21T10:15:00Z".

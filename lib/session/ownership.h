@@ -12,7 +12,7 @@
 
 namespace cudadiag::session {
 
-// Returns a clause such as "its folder belongs to another user (uid 1001)"; empty for the reader's own session.
+// Returns a clause such as "its folder belongs to another user (uid 1001)".
 std::string why_foreign(const Session& session);
 
 }  // namespace cudadiag::session

@@ -21,7 +21,6 @@ enum class PassKind {
 };
 
 std::string_view word(PassKind kind);
-// Returns nullopt if `word` is not the name of a kind.
 std::optional<PassKind> pass_kind(std::string_view word);
 
 // Why cudadiag ended a pass early.

@@ -8,8 +8,8 @@
 
 namespace cudadiag::session {
 
-// Returns whether the process is alive; nullopt if unknown. `session` is the folder that contains the process's area. A
-// process maps its area for as long as it records. A different process with the same pid does not map that area.
+// Returns whether the process is alive. `session` is the folder that contains the process's area. A process maps its
+// area for as long as it records. A different process with the same pid does not map that area.
 std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
 
 }  // namespace cudadiag::session

@@ -32,12 +32,10 @@ enum class Property : std::uint8_t {
 };
 
 bool has(const ProcessRecord& record, Property property);
-// Returns "" if the process did not record the property.
 const std::string& value_of(const ProcessRecord& record, Property property);
 
 // Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none.
 bool awaited_core_dump(const ProcessRecord& record);
-// Returns whether the driver has written a GPU core dump of the process.
 bool left_core_dump(const ProcessRecord& record);
 
 // Return the PCI bus id and the name of a device, or "" if the process did not record it. `device` is the process's

@@ -115,7 +115,7 @@ struct CodeRule {
 struct GpuProcess {
   std::string device;  // its PCI bus id
   std::uint32_t pid = 0;
-  std::string name;  // empty if unknown
+  std::string name;
   std::uint64_t bytes = 0;
 };
 

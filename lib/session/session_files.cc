@@ -87,7 +87,6 @@ bool is_module(std::string_view name) {
   return take_number(rest) && rest.empty();
 }
 
-// Returns whether the file belongs to a saved launch (lib/replay/launch_folder.h).
 bool is_of_launch(std::string_view name) {
   static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
                                                              wire::saved_launch::kImage,

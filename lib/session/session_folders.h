@@ -76,7 +76,7 @@ std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 // unreadable ones.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
-// Returns why no session can be created in the root; nullopt if one can. The folder need not exist.
+// Returns why no session can be created in the root. The folder need not exist.
 std::optional<base::Error> obstacle_in(const Root& root);
 
 // Returns whether a SessionWriter holds the folder's lock.

@@ -15,8 +15,8 @@ namespace cudadiag::session {
 // Returns why a folder, or a path inside one, cannot be read; nullopt if it can be read or does not exist.
 std::optional<base::Error> unreadable(const std::filesystem::path& folder);
 
-// Returns a reason why sessions may be missing from a search; nullopt if there is none. A root may be unreadable, be
-// missing although the user chose it, or contain only sessions of other users. An empty default folder is not a reason.
+// Returns a reason why sessions may be missing from a search. A root may be unreadable, be missing although the user
+// chose it, or contain only sessions of other users. An empty default folder is not a reason.
 std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots);
 // Returns an error if $CUDADIAG_DIR is probably a typo: the folder does not exist, although a run could have created
 // it. If no run could have created the folder, the sessions are in the other roots.

@@ -21,9 +21,7 @@ enum class Work : std::uint8_t {
   free,
 };
 
-// Returns a name such as "kernel" or "host function".
 std::string_view word(Work work);
-// Returns nullopt if `word` is not the name of a kind of work.
 std::optional<Work> work_of(std::string_view word);
 
 }  // namespace cudadiag::session

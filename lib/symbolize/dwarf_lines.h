@@ -23,8 +23,8 @@ class DwarfLines {
   bool available() const { return dwarf_ != nullptr; }
   Elf* debug_file() const;  // null if there is no DWARF
 
-  // Returns the functions inlined at `address` and then the function that contains them, innermost first. Empty if
-  // DWARF does not describe the address. `address` is relative to the load bias.
+  // Returns the functions inlined at `address` and then the function that contains them, innermost first. `address` is
+  // relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
   // Returns whether the linker folded functions with identical code into one at `address`. `names` are the symbols at

@@ -9,7 +9,7 @@
 
 namespace cudadiag::symbolize {
 
-// Returns seconds since the epoch; nullopt if the file is not a plain file.
+// Returns seconds since the epoch.
 std::optional<double> time_written(const std::string& file);
 
 // Both functions return false if the file is missing, or if the process's time is unknown.

@@ -17,7 +17,7 @@ struct LineRow {
 
 // Returns the rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), except in sequences
 // that begin at 0. Each sequence that covers the address has one row. Several sequences cover it if the linker folded
-// functions with identical code. Empty if the program is invalid.
+// functions with identical code.
 std::vector<LineRow> rows_at(evidence::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

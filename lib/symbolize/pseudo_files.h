@@ -14,7 +14,7 @@ bool is_cell_of_magic(std::string_view file);
 // otherwise "".
 std::string cell_name(std::string_view file);
 
-// Returns why the source cannot be shown; empty if the file itself should exist.
+// Returns why the source cannot be shown.
 std::string why_no_source(std::string_view file);
 
 }  // namespace cudadiag::symbolize

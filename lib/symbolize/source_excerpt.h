@@ -12,7 +12,7 @@ struct SourceLine {
   std::string text;  // without control characters, tabs expanded, at most 200 bytes
 };
 
-// Returns `line` of `file` with up to `neighbours` lines on each side; empty if the file is unreadable or too short.
+// Returns `line` of `file` with up to `neighbours` lines on each side.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
 // While an object created with `withhold` exists, source_excerpt() returns nothing on this thread. Use it for another

@@ -16,9 +16,8 @@ class SymbolTable {
   // .dynsym. Both files must outlive the table.
   SymbolTable(Elf* elf, Elf* debug_file);
 
-  // Returns the linkage names of the function that contains `address`, in order of preference. Empty if no function
-  // contains it. Removes the suffixes that optimisers add. If several names demangle to the same text, as for
-  // constructors, returns only one of them.
+  // Returns the linkage names of the function that contains `address`, in order of preference. Removes the suffixes
+  // that optimisers add. If several names demangle to the same text, as for constructors, returns only one of them.
   std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:

@@ -39,7 +39,7 @@ class Symbolizer {
   std::string why_unknown(const std::string& module) const;
 
   // Returns why a native location has no line, as text for users: "libfoo.so has been removed since the run: its
-  // functions and lines are unknown". Empty if it has a line.
+  // functions and lines are unknown".
   std::string why_no_line(const Location& location) const;
 
   // Returns whether the code at this location was built without line information.

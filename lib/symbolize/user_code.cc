@@ -32,7 +32,7 @@ bool is_device_stub(const NativeFrame& frame) {
          contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
 }
 
-// Returns the kernel in a stub's name; empty if the name contains none.
+// Returns the kernel in a stub's name.
 std::string_view kernel_of_stub(const NativeFrame& frame) {
   constexpr std::string_view kPrefix = "__device_stub_";
   const std::string_view name = unqualified(frame.function);

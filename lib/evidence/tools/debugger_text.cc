@@ -13,7 +13,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Returns the text after `mark`; nullopt if the text does not contain it.
+// Returns the text after `mark`.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;

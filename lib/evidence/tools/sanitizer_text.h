@@ -30,7 +30,7 @@ struct InvalidAccess {
   std::string headline;          // first line of the record
   std::string function, kernel;  // as printed: mangled if the tool was asked to keep names mangled
   std::uint64_t offset = 0;      // offset in `function`
-  std::string file;              // empty if unknown
+  std::string file;
   std::uint32_t line = 0;
   std::array<std::uint32_t, 3> thread{}, block{};
   std::optional<std::uint64_t> address;

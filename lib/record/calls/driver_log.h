@@ -14,7 +14,7 @@ namespace cudadiag::record::driver_log {
 void start(const DriverApi& driver);
 
 void forget();
-// Returns the explanation of the calling thread's current call; empty if there is none.
+// Returns the explanation of the calling thread's current call.
 std::string_view explanation();
 
 }  // namespace cudadiag::record::driver_log

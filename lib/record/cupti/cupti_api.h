@@ -23,10 +23,9 @@ class CuptiApi {
 
   // May be called at any time, even inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
-  // Returns a name such as "cuLaunchKernel"; empty if CUPTI has no such call.
+  // Returns a name such as "cuLaunchKernel".
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t version() const;
-  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const;
 
  private:

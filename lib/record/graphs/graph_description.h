@@ -29,7 +29,6 @@ class GraphDescription {
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
-  // Returns the graph, or child graph, that contains the node.
   CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
   // Returns true if the node is in the body of a conditional node, which may be skipped at run time.
   bool may_not_run(std::size_t node);

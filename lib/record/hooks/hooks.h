@@ -34,7 +34,6 @@ class Hooks {
 
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
-  // Returns 0 if unknown.
   std::uint32_t context_uid(CUcontext context) const;
 
  private:

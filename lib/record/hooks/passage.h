@@ -26,8 +26,7 @@ class Passage {
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
     place(domain, call).store(true, std::memory_order_release);
   }
-  // Returns a name such as "cuLaunchKernel"; null if no wrapper handles this call. All names are set before any call is
-  // watched.
+  // Returns a name such as "cuLaunchKernel". All names are set before any call is watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
     return call < kMostCalls ? names_[index(domain)][call] : nullptr;
   }

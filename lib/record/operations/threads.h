@@ -30,7 +30,7 @@ struct StreamCacheEntry {
 
 // An operation between ENTER and EXIT of its call.
 struct OpenOperation {
-  std::byte* record;  // null if none
+  std::byte* record;
   std::uint32_t site;
   std::uint32_t stream;
   std::uint32_t ordinal;  // 0 if none: captured, no stream, or a kind without ordinals

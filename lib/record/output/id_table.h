@@ -20,7 +20,6 @@ class IdTable {
   static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
 
  public:
-  // Returns 0 if the key is missing.
   std::uint32_t find(std::uint64_t key) const { return find_stamped(key).id; }
   StampedId find_stamped(std::uint64_t key) const {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {

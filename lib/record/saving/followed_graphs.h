@@ -77,8 +77,7 @@ class FollowedGraphs {
   // Call this before the driver destroys the graph. Returns true if the driver must not be called.
   bool keeps(CUgraph graph);
 
-  // Returns null if the graph is not followed, or has no node to save. The result stays valid during the launch,
-  // because programs must not destroy a graph during its launch.
+  // The result stays valid during the launch, because programs must not destroy a graph during its launch.
   const FollowedGraph* find(CUgraphExec exec) const;
 
  private:

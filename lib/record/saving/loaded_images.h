@@ -28,8 +28,8 @@ class LoadedImages {
     CUmodule module = nullptr;
   };
   struct Kernel {
-    const Image* image = nullptr;  // null if unknown
-    CUkernel kernel = nullptr;     // null if the handle is a CUfunction
+    const Image* image = nullptr;
+    CUkernel kernel = nullptr;  // null if the handle is a CUfunction
   };
 
   void start(const SavingApi& api) { api_ = &api; }

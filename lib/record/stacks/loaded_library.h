@@ -21,10 +21,10 @@ class LoadedLibrary {
   bool find(std::string_view file_name, LoadedModule* where = nullptr);
   // Reads the given module, which the dynamic loader must have initialised.
   bool read(const LoadedModule& module);
-  // Returns the code of a function that the library defines; empty if the library defines no such function.
+  // Returns the code of a function that the library defines.
   std::span<const std::byte> code(std::string_view name) const;
   void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
-  // Returns a function's entry in the library's symbol table; null if the library does not define it.
+  // Returns a function's entry in the library's symbol table.
   const ElfW(Sym) * symbol(std::string_view name) const;
   // Calls `visit(std::uintptr_t*)` for each word in which the loader has stored the address of this imported function.
   template <typename Visit>

@@ -38,8 +38,7 @@ class Modules {
   static bool find(std::uintptr_t address, LoadedModule& module);
   // Returns true if look-ups find only modules that the dynamic loader has initialised, which requires _dl_find_object.
   static bool knows_what_is_ready();
-  // Returns the program headers of a module whose first page (with the ELF header) is at `begin`; empty if there are
-  // none.
+  // Returns the program headers of a module whose first page (with the ELF header) is at `begin`.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
   // Returns a value that distinguishes modules that are loaded at the same address one after another. It depends on the
   // build-id or, without one, on the name.

@@ -26,7 +26,7 @@ class NativeStacks {
 
   // The data with which still_matches() recognises a stack.
   struct Recognition {
-    const StackShape* shape;  // null if unknown
+    const StackShape* shape;
     std::uint64_t addresses;
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
   };

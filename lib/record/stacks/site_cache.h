@@ -26,7 +26,7 @@ struct SiteCache {
   std::array<Entry, kSets * kWays> entries;  // one set after another
   std::uint16_t replaced;                    // number of entries replaced so far
 
-  // Returns an entry with this key for which `fits` returns true; null if there is none.
+  // Returns an entry with this key for which `fits` returns true.
   template <typename Fits>
   const Entry* find(std::uint64_t key, Fits fits) const {
     const Entry* set = &entries[set_of(key)];

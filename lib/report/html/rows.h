@@ -12,7 +12,7 @@ namespace cudadiag::report {
 std::string row(const Section& section, const Markup& markup);
 std::string table(const std::string& rows);
 
-// Returns a stack, folded; "" if the section is empty.
+// Returns a stack, folded.
 std::string folded(const Section& section, const Markup& markup);
 
 }  // namespace cudadiag::report

@@ -77,7 +77,7 @@ class Calculation {
   static bool plain(std::string_view operand) { return operand.find_first_of("-~|") == std::string_view::npos; }
   static bool negative(std::string_view operand) { return operand.starts_with('-') && !operand.starts_with("-0x"); }
 
-  // Returns the operand with its sign or complement applied; nullopt for an absolute value.
+  // Returns the operand with its sign or complement applied.
   Word read(std::size_t at, std::uint32_t half = 0) const {
     if (at >= count()) return std::nullopt;
     const std::string_view operand = parts_.values[at];

@@ -27,7 +27,7 @@ struct Operands {
   std::function<std::optional<bool>(std::string_view predicate)> truth;
 };
 
-// Returns one 32-bit half of a numeric operand's 64 bits; nullopt for other operands.
+// Returns one 32-bit half of a numeric operand's 64 bits.
 std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t half);
 
 enum class Known { opcode, nothing };  // nothing: the opcode is not modelled

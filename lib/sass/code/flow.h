@@ -32,7 +32,6 @@ class Program {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
   const std::vector<Return>& returns(std::uint32_t at) const;
-  // Returns null if the instruction has no target in this code.
   const std::uint32_t* target_of(const Instruction& instruction) const;
 
  private:

@@ -33,7 +33,7 @@ struct ConstantPlace {
   std::uint32_t index = 0, offset = 0;
 };
 std::optional<ConstantPlace> parse_constant(std::string_view operand);
-// Returns the text in the last pair of brackets: "R2.64+0x10" in "desc[UR6][R2.64+0x10]". Empty if there is none.
+// Returns the text in the last pair of brackets: "R2.64+0x10" in "desc[UR6][R2.64+0x10]".
 std::string_view address_in(std::string_view operand);
 // Splits an address at each plus: "R2.64" and "0x10" in "R2.64+0x10".
 std::vector<std::string_view> terms_in(std::string_view address);

@@ -14,12 +14,10 @@ struct MemoryForm {
   AccessKind kind = AccessKind::load;
   Space space = Space::global;
 };
-// Returns nullopt if the instruction does not access memory, or if we do not understand its access.
 std::optional<MemoryForm> memory_form_of(const Instruction& i);
 // Returns how many bytes a thread reads or writes; 0 if a register contains the size.
 std::uint32_t memory_bytes_of(const Instruction& i);
-// Returns the address expression among the operands, such as "R2.64+0x10"; for a copy, the global address. Empty if
-// there is none.
+// Returns the address expression among the operands, such as "R2.64+0x10"; for a copy, the global address.
 std::string_view memory_place_of(const Instruction& i);
 
 }  // namespace cudadiag::sass

@@ -386,8 +386,7 @@ OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
   return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
 }
 
-// Returns the origin of a word in constant bank 0: the one `half` words after the operand's offset. Empty if the word
-// is not a parameter.
+// Returns the origin of a word in constant bank 0: the one `half` words after the operand's offset.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0][") == std::string_view::npos) return 0;
   const auto place = parse_constant(operand);

@@ -36,7 +36,7 @@ class Calculator {
   };
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
-  // Returns the form of an operand; nullopt if it is not a number.
+  // Returns the form of an operand.
   std::optional<Form> form_of(const Source& source);
   // Returns whether the instruction moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);

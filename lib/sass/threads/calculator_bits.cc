@@ -28,7 +28,6 @@ Value Calculator::shifted_right(const Value& a, std::int64_t by, bool with_its_s
   return result ? number_of(*result & (kWord - 1)) : Value();
 }
 
-// Returns the upper 32 bits of a shifted pair.
 Value Calculator::upper_of_shifted(const Value& low, const Value& high, std::int64_t by) {
   if (by == 0) return high;
   const std::array terms{shifted_left(high, by), shifted_right(low, 32 - by, false)};

@@ -21,7 +21,7 @@ struct MayAccess {
 };
 using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
-// Returns all threads of a launch; nullopt if it has none.
+// Returns all threads of a launch.
 std::optional<Box> all_threads(const LaunchValues& launch);
 
 class FollowedLaunch {

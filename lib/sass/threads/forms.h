@@ -32,7 +32,6 @@ Form coordinate(std::size_t which);
 // These two functions return nullopt if the result is too large.
 std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
-// Returns whether the base and all steps are multiples of `of`.
 bool is_multiple(const Form& a, std::int64_t of);
 // Returns whether the forms differ by a multiple of 2^32 for every thread.
 bool same_low_word(const Form& a, const Form& b);
@@ -40,7 +39,6 @@ bool same_low_word(const Form& a, const Form& b);
 struct Range {
   std::int64_t least = 0, most = 0;
 };
-// Returns nullopt if the range is too large.
 std::optional<Range> range_of(const Form& form, const Box& box);
 // Replaces each coordinate that has only one value in the box with that value.
 Form in_box(const Form& form, const Box& box);

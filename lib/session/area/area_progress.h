@@ -8,7 +8,6 @@
 
 namespace cudadiag::session {
 
-// Returns the number of stream operations that the process has issued so far.
 std::uint64_t operations_so_far(std::span<const std::byte> area);
 
 // Returns a number that changes with progress: when an operation is issued or seen to have finished, or when a call

@@ -86,7 +86,6 @@ class AreaRegions {
     return std::min(region(which).size() / size, most);
   }
 
-  // Returns null if the region is too small to contain the marker.
   const std::byte* marker(std::size_t stream) const {
     const std::span<const std::byte> markers = region(wire::area::Region::markers);
     const std::size_t place = wire::area::marker_place(stream, marker_page_);

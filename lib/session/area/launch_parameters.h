@@ -12,7 +12,7 @@ namespace cudadiag::session {
 // Adds the parameters of the kernels in `record.operations` to `record.arguments`, if the area still has them.
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
 
-// Returns the bytes of one launch's parameters; empty if they were overwritten. `serial` is truncated to 32 bits.
+// Returns the bytes of one launch's parameters. `serial` is truncated to 32 bits.
 std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial);
 
 }  // namespace cudadiag::session

@@ -27,11 +27,9 @@ struct LivePlace {
 };
 
 std::string write_live_place(const LivePlace& place);
-// Returns nullopt if the text does not describe a place.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Returns the place of this session's recording. Returns nullopt if no place was ever stored, or if the session is
-// finished.
+// Returns the place of this session's recording.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
 // Returns whether the recording is lost, because the launcher was killed before it could store any part of it.
@@ -40,13 +38,10 @@ bool was_lost(const std::filesystem::path& session);
 // Every recorded process maps its recording. Returns whether this process maps the recording at this place; false if
 // its mappings cannot be read.
 bool is_held_by(const LivePlace& place, std::uint32_t pid);
-// Returns all processes for which is_held_by() is true.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);
 
-// Returns the newest session that is being recorded.
 std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
 
-// Returns the newest session for which was_lost() is true.
 std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

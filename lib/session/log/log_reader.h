@@ -31,7 +31,6 @@ class LogReader {
     end,     // the end of the file, or of its valid part
   };
 
-  // Returns nullopt if the file is not a full log of this version, or cannot be read.
   static std::optional<LogReader> open(const std::filesystem::path& file);
   static std::optional<LogReader> open(base::FileDescriptor file);
 

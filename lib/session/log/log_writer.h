@@ -32,7 +32,7 @@ class LogWriter : public RingReader {
   void flush_through(const std::vector<std::uint64_t>& serials);
 
   std::uint64_t lost() const { return lost_; }
-  // Returns why the file ends early; empty if it does not.
+  // Returns why the file ends early.
   const base::Error& failure() const { return failure_; }
   // Removes the file to make room for the rest of the session. Later calls write nothing. Returns the message for the
   // user.

@@ -15,9 +15,8 @@ struct ForkOrigin {
 };
 
 bool is_fork(const ProcessRecord& record);
-// Returns the site of the process's latest recorded fork; nullopt if there was none.
+// Returns the site of the process's latest recorded fork.
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
-// Returns nullopt if the process was not forked, or if its parent is not in the session.
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

@@ -20,7 +20,6 @@ struct KernelCode {
 
 // Several elements can have the same kernel name, because a program may load several kernels with one name.
 std::string write_kernel_code(const std::vector<KernelCode>& codes);
-// Returns nullopt if the text does not have the format of write_kernel_code().
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);
 
 }  // namespace cudadiag::session

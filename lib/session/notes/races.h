@@ -19,7 +19,6 @@ enum class RaceMode : std::uint8_t {
   atomic,
 };
 
-// Returns the name that files and reports use for the mode, such as "read".
 std::string_view word(RaceMode mode);
 
 constexpr bool alters(RaceMode mode) { return mode == RaceMode::write || mode == RaceMode::atomic; }

@@ -28,10 +28,8 @@ struct ReplayTally {
 // work.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
-// Returns the folder of the launch that process `pid` saved.
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::string write_replay_tally(const ReplayTally& tally);
-// Returns nullopt if the text is not a tally, or its numbers contradict each other.
 std::optional<ReplayTally> parse_replay_tally(std::string_view text);
 std::optional<ReplayTally> read_replay_tally(const std::filesystem::path& folder);
 

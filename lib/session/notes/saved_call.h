@@ -28,7 +28,6 @@ enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible
 ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 
 std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
-// Returns nullopt if no call was saved, or the saved call is invalid.
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder);
 std::optional<SavedCall> parse_saved_call(std::string_view text);
 

@@ -25,7 +25,7 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 // Returns an error such as "nothing was recorded for …", with a hint.
 base::Error nothing_recorded_of(const Unrecorded& unrecorded);
 
-// Returns why no program can record to the session; nullopt if programs can.
+// Returns why no program can record to the session.
 std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
 
 // Returns why a session that `cudadiag env` prepared is empty. Considers only the current state: the original reason

@@ -8,7 +8,7 @@
 
 namespace cudadiag::session {
 
-// Returns why a program has no result: "time limit", "signal 6", "status 1"; empty if it succeeded.
+// Returns why a program has no result: "time limit", "signal 6", "status 1".
 std::string how_it_failed(const ProcessEnd& end, const std::string& cut_short);
 
 }  // namespace cudadiag::session
