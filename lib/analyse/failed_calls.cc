@@ -20,7 +20,7 @@
 #include "analyse/swallowed_failures.h"
 #include "session/area/call_name.h"
 #include "session/library_paths.h"
-#include "session/notes/forks.h"
+#include "session/processes.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
@@ -77,8 +77,8 @@ bool is_after_exit(const FailedCall& error, const ProcessRecord& record, const E
          end.signal == 0 && record.exit_status == end.status;
 }
 
-// A context that no longer exists, or never did, refuses every call. That is no failure of a program that releases its
-// objects late, but may be what another program dies of.
+// A context that no longer exists, or never did, refuses every call. A program that only releases its objects late is
+// not affected, but another program may die of such a call.
 bool is_of_lost_context(const FailedCall& error) {
   return error.code == wire::cuda::kContextIsDestroyed && error.of_call == 0 && !releases(error);
 }

@@ -1,6 +1,6 @@
 #include "analyse/note_code.h"
 
-#include "base/words.h"
+#include "base/text.h"
 
 namespace cudadiag::analyse {
 namespace {

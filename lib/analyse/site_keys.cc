@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/hex.h"
+#include "base/text.h"
 #include "session/library_paths.h"
 
 namespace cudadiag::analyse {

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <system_error>
 
 namespace cudadiag::base {
+
 namespace {
 
 // Removes a file, a link or an empty folder.
@@ -124,5 +126,17 @@ void remove_file(const FileDescriptor& file, const std::filesystem::path& path) 
 std::filesystem::path path_through(const FileDescriptor& folder) {
   return "/proc/self/fd/" + std::to_string(folder.get());
 }
+
+ScratchFolder::ScratchFolder(const std::string& purpose) {
+  std::error_code error;
+  std::string pattern = (std::filesystem::temp_directory_path(error) / ("cudadiag-" + purpose + "-XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr) return;
+  folder_ = open_plain_folder(AT_FDCWD, pattern.c_str());
+  if (folder_.valid()) path_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() { remove_folder(folder_); }
+
+void ScratchFolder::remove(const std::string& name) const { remove_from(folder_, name); }
 
 }  // namespace cudadiag::base

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/number.h"
+#include "base/text.h"
 
 namespace cudadiag::base {
 namespace {

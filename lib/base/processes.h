@@ -11,7 +11,6 @@ namespace cudadiag::base {
 
 using Pid = std::int64_t;  // takes pid_t and the unsigned pids of records alike
 
-// Returns all processes that /proc shows.
 std::vector<pid_t> all_processes();
 
 struct ProcessState {

@@ -18,7 +18,7 @@
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "session/area/call_name.h"
-#include "session/notes/forks.h"
+#include "session/processes.h"
 #include "session/property.h"
 
 namespace cudadiag::diagnose {

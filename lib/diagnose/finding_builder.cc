@@ -31,7 +31,7 @@
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "session/area/call_name.h"
-#include "session/notes/forks.h"
+#include "session/processes.h"
 
 namespace cudadiag::diagnose {
 namespace {

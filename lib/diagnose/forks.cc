@@ -5,7 +5,7 @@
 #include "analyse/ending.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/resolved_site.h"
-#include "session/notes/forks.h"
+#include "session/processes.h"
 #include "session/property.h"
 
 namespace cudadiag::diagnose {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/printable.h"
-#include "base/words.h"
+#include "base/text.h"
 
 namespace cudadiag::diagnose {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {

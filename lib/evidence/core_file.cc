@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "base/file_descriptor.h"
-#include "base/write_all.h"
 
 namespace cudadiag::evidence {
 namespace {

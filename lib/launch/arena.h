@@ -2,12 +2,15 @@
 // created it cannot shrink, so a reader never faults on a missing page.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "base/file_descriptor.h"
+#include "launch/process.h"
 #include "session/area/live_place.h"
 #include "session/notes/unrecorded.h"
 #include "session/session.h"
@@ -84,6 +87,26 @@ class LiveArea {
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+};
+
+// Waits for freezes in the arena on a separate thread, and wakes the launcher's loop at each freeze. If the thread
+// cannot be started, the loop notices a freeze in its next iteration.
+class Watcher {
+ public:
+  Watcher(Arena& arena, SignalRelay& relay);
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  // Returns true if a process has frozen its recording since the last call.
+  bool take_freeze();
+
+ private:
+  Arena& arena_;
+  std::uint32_t seen_;  // used only by the thread, if it was started
+  std::atomic<bool> frozen_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace cudadiag::launch

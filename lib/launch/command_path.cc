@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 namespace cudadiag::launch {
+
 namespace {
 
 int executable_error(const std::string& path) {
@@ -40,6 +42,29 @@ CommandPath find_command(const std::string& name, const std::string& folder) {
     if (found == EACCES) error = EACCES;
     if (end == rest.size()) return {"", error};
     rest.remove_prefix(end + 1);
+  }
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_trusted(const struct stat& status, uid_t also) {
+  const bool owned = status.st_uid == 0 || status.st_uid == ::geteuid() || status.st_uid == also;
+  const bool is_sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+  return owned && ((status.st_mode & S_IWOTH) == 0 || is_sticky_folder);
+}
+
+}  // namespace
+
+bool only_trusted_can_write(const fs::path& file, uid_t also) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error) return false;
+  for (fs::path part = real;; part = part.parent_path()) {
+    struct stat status {};
+    if (::stat(part.c_str(), &status) != 0 || !is_trusted(status, also)) return false;
+    if (part == part.root_path()) return true;
   }
 }
 

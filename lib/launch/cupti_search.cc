@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/chosen_path.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "session/library_paths.h"

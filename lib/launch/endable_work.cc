@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kLook{250};
+constexpr milliseconds kCheckInterval{250};
 // After the second request, work that makes progress has this long to finish, and work that makes none has this long.
 constexpr milliseconds kFinishing{3000}, kStuckAtEnd{500};
 
@@ -35,8 +35,8 @@ class Idleness {
     const auto now = Clock::now();
     const bool moved = used.tv_sec != used_.tv_sec || used.tv_nsec != used_.tv_nsec;
     // If this thread looks late, the whole process was stopped, or the machine was suspended.
-    idle_ =
-        moved ? milliseconds(0) : idle_ + std::min(std::chrono::duration_cast<milliseconds>(now - looked_), 2 * kLook);
+    idle_ = moved ? milliseconds(0)
+                  : idle_ + std::min(std::chrono::duration_cast<milliseconds>(now - looked_), 2 * kCheckInterval);
     used_ = used;
     looked_ = now;
     return idle_;
@@ -125,7 +125,7 @@ void EndableWork::take_requests(milliseconds patience) const {
   Idleness idleness(worker_);
   while (true) {
     std::array<pollfd, 2> sources = {{{requests_.get(), POLLIN, 0}, {done_.get(), POLLIN, 0}}};
-    if (::poll(sources.data(), sources.size(), give_up_ ? static_cast<int>(kLook.count()) : -1) < 0) continue;
+    if (::poll(sources.data(), sources.size(), give_up_ ? static_cast<int>(kCheckInterval.count()) : -1) < 0) continue;
     if (sources[1].revents != 0) return;
     if (give_up_) {
       const milliseconds idle = idleness.measure();

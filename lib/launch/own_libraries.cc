@@ -21,9 +21,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/environment_value.h"
 #include "base/file_descriptor.h"
-#include "base/read_part.h"
+#include "base/text.h"
 #include "wire/library_mark.h"
 
 namespace cudadiag::launch {

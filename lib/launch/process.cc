@@ -26,8 +26,8 @@ namespace bp = boost::process;
 #include <map>
 #include <optional>
 
-#include "base/c_strings.h"
 #include "base/processes.h"
+#include "base/text.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/supervised/process_tree.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace cudadiag::races {
+
 namespace {
 
 bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
@@ -67,6 +68,71 @@ Access with_place(Access access, std::uint64_t address, const Extent& extent, Mo
   const bool sane = access.width < std::uint64_t{1} << 46 && access.pitch < std::uint64_t{1} << 40;
   if (!sane) access.width = 1, access.rows = 1, access.pitch = 0, access.exact = false;
   return access;
+}
+
+Moment Clock::at(Component component) const {
+  const auto entry = std::lower_bound(entries_.begin(), entries_.end(), component,
+                                      [](const Entry& e, Component wanted) { return e.component < wanted; });
+  return entry != entries_.end() && entry->component == component ? entry->moment : 0;
+}
+
+void Clock::raise(Component component, Moment to) {
+  const auto entry = std::lower_bound(entries_.begin(), entries_.end(), component,
+                                      [](const Entry& e, Component wanted) { return e.component < wanted; });
+  if (entry == entries_.end() || entry->component != component) {
+    entries_.insert(entry, {to, component});
+  } else {
+    entry->moment = std::max(entry->moment, to);
+  }
+}
+
+void Clock::join(const Clock& other) {
+  vague_ |= other.vague_;
+  std::size_t missing = 0;
+  auto mine = entries_.begin();
+  for (const Entry& theirs : other.entries_) {
+    while (mine != entries_.end() && mine->component < theirs.component) ++mine;
+    if (mine == entries_.end() || mine->component != theirs.component) {
+      ++missing;
+    } else {
+      mine->moment = std::max(mine->moment, theirs.moment);
+    }
+  }
+  if (missing == 0) return;
+  // Merges backwards, so that no entry moves twice.
+  auto from = static_cast<std::ptrdiff_t>(entries_.size()) - 1;
+  entries_.resize(entries_.size() + missing);
+  auto to = static_cast<std::ptrdiff_t>(entries_.size()) - 1;
+  for (auto theirs = other.entries_.rbegin(); theirs != other.entries_.rend(); ++theirs) {
+    while (from >= 0 && entries_[from].component > theirs->component) entries_[to--] = entries_[from--];
+    if (from >= 0 && entries_[from].component == theirs->component) {
+      entries_[to--] = entries_[from--];
+    } else {
+      entries_[to--] = *theirs;
+    }
+  }
+}
+
+namespace {
+
+bool reaches(const Graph& graph, std::uint32_t from, std::uint32_t to) {
+  std::vector<bool> seen(graph.successors.size());
+  std::vector<std::uint32_t> open{from};
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    if (node == to) return true;
+    if (node >= seen.size() || seen[node]) continue;
+    seen[node] = true;
+    open.insert(open.end(), graph.successors[node].begin(), graph.successors[node].end());
+  }
+  return false;
+}
+
+}  // namespace
+
+bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b) {
+  return a != b && !reaches(graph, a, b) && !reaches(graph, b, a);
 }
 
 }  // namespace cudadiag::races

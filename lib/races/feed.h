@@ -6,15 +6,13 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "races/graph_accesses.h"
+#include "races/access.h"
 #include "races/history.h"
 #include "races/host_writes.h"
-#include "races/known_images.h"
 #include "races/known_memory.h"
 #include "races/launch_bytes.h"
 #include "races/order.h"

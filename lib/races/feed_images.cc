@@ -1,5 +1,4 @@
 // Finds the bytes of textures, surfaces and arrays that kernels and copies use.
-#include <algorithm>
 #include <cstring>
 
 #include "races/feed.h"
@@ -25,7 +24,6 @@ void Feed::note_image(const std::byte* record) {
   if (const auto before = images_.array_made(record)) history_.forget(before->begin, before->bytes());
 }
 
-// Returns the images whose handles are among the launch's parameters.
 std::vector<Feed::UsedImage> Feed::used_images(const Issued& issued, std::uint32_t function) {
   std::vector<UsedImage> out;
   for (const sass::HandleUse& use : launch_bytes_.handles(function)) {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "races/access.h"
-#include "races/clock.h"
 
 namespace cudadiag::races {
 

@@ -1,5 +1,4 @@
 // Finds kernels that use bytes outside the memory that their parameters point into.
-#include <algorithm>
 #include <iterator>
 
 #include "races/feed.h"

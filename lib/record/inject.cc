@@ -15,16 +15,15 @@
 #include <new>
 #include <utility>
 
-#include "record/calls/driver_log.h"
-#include "record/collectives/entrance.h"
+#include "record/calls/failures.h"
+#include "record/collectives/collectives.h"
+#include "record/guest.h"
 #include "record/output/unrecorded.h"
-#include "record/process/exit_handlers.h"
+#include "record/process/exits.h"
 #include "record/process/forks.h"
-#include "record/python/caching_allocator.h"
-#include "record/python/uncaught_refusal.h"
+#include "record/python/refusals.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
-#include "record/uncancelled.h"
 #include "wire/names/environment.h"
 #include "wire/names/unrecorded.h"
 

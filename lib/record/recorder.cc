@@ -2,12 +2,9 @@
 
 #include <stdio.h>
 
-#include "record/calls/driver_log.h"
-#include "record/clock.h"
-#include "record/process/core_dump.h"
-#include "record/process/process_description.h"
-#include "record/python/caching_allocator.h"
-#include "record/python/uncaught_refusal.h"
+#include "record/calls/failures.h"
+#include "record/guest.h"
+#include "record/python/refusals.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {

@@ -15,25 +15,25 @@
 #include "record/calls/blocking_calls.h"
 #include "record/calls/calls.h"
 #include "record/calls/failure_recorder.h"
-#include "record/calls/parameter_layouts.h"
-#include "record/calls/watched_calls.h"
+#include "record/calls/launch_parameters.h"
 #include "record/collectives/collectives.h"
 #include "record/cupti/driver_api.h"
-#include "record/graphs/capture_recorder.h"
+#include "record/graphs/captures.h"
 #include "record/graphs/graph_recorder.h"
 #include "record/memory/memory_recorder.h"
-#include "record/operations/kernel_ids.h"
 #include "record/operations/operation_recorder.h"
+#include "record/operations/site_finder.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/output/module_images.h"
 #include "record/output/race_records.h"
-#include "record/process/exit_probe.h"
+#include "record/process/exits.h"
 #include "record/process/forks.h"
-#include "record/process/launch_blocking.h"
+#include "record/process/process_start.h"
 #include "record/python/python_hook.h"
 #include "record/rerun/window.h"
+#include "record/watch.h"
 #include "wire/names/record_options.h"
 
 namespace cudadiag::record {
@@ -113,16 +113,16 @@ class Recorder {
   // Called on a driver thread when the driver has written a core dump and is about to terminate the process.
   void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
 
-  // Called when PyTorch's allocator rejects a request (caching_allocator.h).
+  // Called when PyTorch's allocator rejects a request (refusals.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
-  // Called when the program ends because CuPy's or JAX's memory pool rejected a request (uncaught_refusal.h).
+  // Called when the program ends because CuPy's or JAX's memory pool rejected a request (refusals.h).
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (forks.h). It records only what refused_in_child() and leave_runtime_call() report.
+  // Starts a recorder in the child (process/forks.h). It records only what refused_in_child() and leave_runtime_call() report.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 

@@ -16,8 +16,8 @@ struct alignas(64) ThisThread {
   bool inside;                    // inside the recorder; driver calls made meanwhile are not recorded
   bool quiet;                     // in the Python hook's own CUDA calls, which are not recorded either
   bool hooked;                    // in an operator whose values the Python hook read (python_hook.h)
-  bool explained;                 // the driver has explained the current call (driver_log.h)
-  bool withheld;                  // the call is not passed to the driver, and returns success (followed_graphs.h)
+  bool explained;                 // the driver has explained the current call (failures.h)
+  bool withheld;                  // the call is not passed to the driver, and returns success (node_saver.h)
   const char* runtime_call;       // the runtime call around the current driver call; null if none
   std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0 if none
   std::uint64_t entered;          // ticks at ENTER of the thread's current memory call, if the thread has no ring

@@ -3,11 +3,13 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
 #include "record/cupti/cupti_api.h"
 #include "record/cupti/driver_api.h"
+#include "record/cupti/runtimes.h"
 #include "record/hooks/hooks.h"
 #include "record/output/interner.h"
 #include "wire/names/record_options.h"
@@ -24,7 +26,6 @@ class Watch {
   void enable(CUpti_CallbackDomain domain, std::uint32_t id) {
     by_hooks_ ? hooks_.enable(domain, id) : cupti_.enable(domain, id);
   }
-  // Returns a name such as "cuLaunchKernel".
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
     return by_hooks_ ? hooks_.call_name(domain, id) : cupti_.call_name(domain, id);
   }
@@ -38,6 +39,43 @@ class Watch {
   bool by_hooks_ = false;
   CuptiApi cupti_;
   Hooks hooks_;
+};
+
+// Enables callbacks for the driver and runtime calls that matter, and for more calls when necessary. Owns the source of
+// the callbacks.
+class WatchedCalls {
+ public:
+  // Walks the stack. Call this inside the first cuInit.
+  void meet_first_runtime() { runtimes_.meet_first(); }
+  // Returns false if the recorder gets no callbacks; a note then gives the reason.
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
+    return watch_.start(callback, driver, interner, way);
+  }
+  // If `modules` is true, the recorder also gets a callback when the driver loads device code.
+  void enable(bool modules);
+  const Watch& watch() const { return watch_; }
+
+  // Called at ENTER of a driver call that may be the first one of a runtime.
+  void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
+  // Called when a driver call has failed. If a runtime launch without a callback made this call, returns the launch's
+  // name. Otherwise, returns null.
+  const char* driver_call_failed(const char* name, bool launch);
+  // Call this at the first failure. Calls that query the last error matter only after a failure, and are too frequent
+  // to be watched from the start.
+  void watch_last_error();
+
+  static bool asks_for_last_error(std::uint32_t id) {
+    return id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 ||
+           id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
+  }
+
+ private:
+  void watch_launches();
+
+  std::atomic<bool> last_error_ = false;
+  std::atomic<bool> launches_ = false;  // true if the runtimes' launches are watched, too
+  Watch watch_;
+  Runtimes runtimes_;
 };
 
 }  // namespace cudadiag::record

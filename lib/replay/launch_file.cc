@@ -5,10 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/hex.h"
 #include "base/json_limits.h"
-#include "base/number.h"
-#include "base/words.h"
+#include "base/text.h"
 #include "replay/description.h"
 
 namespace cudadiag::replay {

@@ -14,12 +14,11 @@
 
 #include "base/plain_folder.h"
 #include "base/printable.h"
-#include "base/write_all.h"
 #include "replay/description.h"
 #include "replay/launch_file.h"
 #include "replay/launch_texts.h"
 #include "session/area/sparse_copy.h"
-#include "session/host_name.h"
+#include "session/ownership.h"
 #include "session/plain_file.h"
 #include "wire/hash.h"
 

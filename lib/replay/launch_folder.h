@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/file_descriptor.h"
 #include "base/result.h"

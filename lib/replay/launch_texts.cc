@@ -7,7 +7,6 @@
 
 #include "base/printable.h"
 #include "replay/placement.h"
-#include "replay/standalone_program.h"
 
 namespace cudadiag::replay {
 namespace {

@@ -12,4 +12,8 @@ std::string readme_of(const SavedLaunch& launch);
 // folder.
 std::string source_of(const SavedLaunch& launch);
 
+// The source of a program that repeats a saved launch. The tables of that launch replace the line `kTablesPlace`.
+extern const char* const kStandaloneProgram;
+inline constexpr const char* kTablesPlace = "// @tables@\n";
+
 }  // namespace cudadiag::replay

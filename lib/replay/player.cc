@@ -1,5 +1,7 @@
 #include "replay/player.h"
 
+#include <cuda.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
@@ -9,14 +11,105 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
+#include "base/file_descriptor.h"
 #include "base/printable.h"
-#include "base/write_all.h"
-#include "replay/driver.h"
 #include "replay/placement.h"
 
 namespace cudadiag::replay {
+
 namespace {
+
+// The driver functions that a replay calls, looked up at run time. Only the child process that repeats the launch loads
+// the driver. The comment after each function gives the first CUDA release that has it.
+struct Driver {
+  // Loads the driver. Returns a clause that says what is missing; empty if no required function is missing.
+  std::string load();
+
+  CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
+  CUresult (*device_get)(CUdevice*, int) = nullptr;                                            // 2.0
+  CUresult (*device_get_by_bus)(CUdevice*, const char*) = nullptr;                             // 4.1
+  CUresult (*device_get_bus)(char*, int, CUdevice) = nullptr;                                  // 4.1
+  CUresult (*primary_ctx_retain)(CUcontext*, CUdevice) = nullptr;                              // 7.0
+  CUresult (*ctx_set_current)(CUcontext) = nullptr;                                            // 4.0
+  CUresult (*ctx_set_limit)(CUlimit, std::size_t) = nullptr;                                   // 3.1
+  CUresult (*ctx_synchronize)() = nullptr;                                                     // 2.0
+  CUresult (*mem_get_info)(std::size_t*, std::size_t*) = nullptr;                              // 3.2
+  CUresult (*mem_alloc)(CUdeviceptr*, std::size_t) = nullptr;                                  // 3.2
+  CUresult (*mem_host_register)(void*, std::size_t, unsigned) = nullptr;                       // 6.5
+  CUresult (*memset_d8)(CUdeviceptr, unsigned char, std::size_t) = nullptr;                    // 3.2
+  CUresult (*memcpy_htod)(CUdeviceptr, const void*, std::size_t) = nullptr;                    // 3.2
+  CUresult (*memcpy_dtoh)(void*, CUdeviceptr, std::size_t) = nullptr;                          // 3.2
+  CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;                              // 2.0
+  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;               // 2.0
+  CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule, const char*) = nullptr;  // 3.2
+  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
+  CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**) = nullptr;  // 4.0
+  // Optional. Without these, a replay ignores launch attributes, or all memory gets new addresses.
+  CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
+  CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
+                                  unsigned long long) = nullptr;     // 10.2
+  CUresult (*mem_address_free)(CUdeviceptr, std::size_t) = nullptr;  // 10.2
+  CUresult (*mem_create)(CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,
+                         unsigned long long) = nullptr;  // 10.2
+  CUresult (*mem_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
+                      unsigned long long) = nullptr;                                                    // 10.2
+  CUresult (*mem_set_access)(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t) = nullptr;  // 10.2
+  CUresult (*mem_get_granularity)(std::size_t*, const CUmemAllocationProp*,
+                                  CUmemAllocationGranularity_flags) = nullptr;  // 10.2
+
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, std::size_t*) = nullptr;  // 12.1
+
+  bool can_map() const {
+    return mem_address_reserve && mem_address_free && mem_create && mem_map && mem_set_access && mem_get_granularity;
+  }
+};
+
+std::string Driver::load() {
+  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) {
+    const char* why = ::dlerror();
+    return why == nullptr ? "no driver" : why;
+  }
+  std::string lacking;
+  const auto optional = [library](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+    return function != nullptr;
+  };
+  const auto needed = [&](auto& function, const char* name) {
+    if (!optional(function, name) && lacking.empty()) lacking = std::string("the driver has no ") + name;
+  };
+  needed(init, "cuInit");
+  needed(device_get, "cuDeviceGet");
+  needed(device_get_by_bus, "cuDeviceGetByPCIBusId");
+  needed(device_get_bus, "cuDeviceGetPCIBusId");
+  needed(primary_ctx_retain, "cuDevicePrimaryCtxRetain");
+  needed(ctx_set_current, "cuCtxSetCurrent");
+  needed(ctx_set_limit, "cuCtxSetLimit");
+  needed(ctx_synchronize, "cuCtxSynchronize");
+  needed(mem_get_info, "cuMemGetInfo_v2");
+  needed(mem_alloc, "cuMemAlloc_v2");
+  needed(mem_host_register, "cuMemHostRegister_v2");
+  needed(memset_d8, "cuMemsetD8_v2");
+  needed(memcpy_htod, "cuMemcpyHtoD_v2");
+  needed(memcpy_dtoh, "cuMemcpyDtoH_v2");
+  needed(module_load_data, "cuModuleLoadData");
+  needed(module_get_function, "cuModuleGetFunction");
+  needed(module_get_global, "cuModuleGetGlobal_v2");
+  needed(func_set_attribute, "cuFuncSetAttribute");
+  needed(launch_kernel, "cuLaunchKernel");
+  optional(launch_kernel_ex, "cuLaunchKernelEx");
+  optional(mem_address_reserve, "cuMemAddressReserve");
+  optional(mem_address_free, "cuMemAddressFree");
+  optional(mem_create, "cuMemCreate");
+  optional(mem_map, "cuMemMap");
+  optional(mem_set_access, "cuMemSetAccess");
+  optional(mem_get_granularity, "cuMemGetAllocationGranularity");
+  optional(coredump_set_attribute_global, "cuCoredumpSetAttributeGlobal");
+  return lacking;
+}
 
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 // The driver rounds a requested address up to a multiple of this (measured with driver 580).

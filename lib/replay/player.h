@@ -10,7 +10,6 @@
 
 namespace cudadiag::replay {
 
-// The GPU that a replay uses.
 struct GpuChoice {
   int device = 0;             // device number, used if `bus` is empty
   std::string bus{};          // PCI bus id

@@ -13,16 +13,12 @@
 #include "diagnose/ranks/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
-#include "report/access_text.h"
-#include "report/argument_text.h"
-#include "report/blame_text.h"
-#include "report/device_text.h"
+#include "report/evidence_text.h"
 #include "report/memory_text.h"
-#include "report/origin_text.h"
 #include "report/race_text.h"
 #include "report/stack_text.h"
 #include "session/manifest.h"
-#include "symbolize/pseudo_files.h"
+#include "symbolize/user_code.h"
 
 namespace cudadiag::report {
 namespace {

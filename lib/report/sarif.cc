@@ -11,11 +11,11 @@
 #include "base/printable.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "report/blame_text.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"
-#include "report/sharing/shareable.h"
-#include "symbolize/pseudo_files.h"
+#include "report/sharing/redaction.h"
+#include "report/stack_text.h"
+#include "symbolize/user_code.h"
 
 namespace cudadiag::report {
 namespace {

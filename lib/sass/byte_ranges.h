@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "sass/access_kind.h"
 #include "sass/kernel_accesses.h"
+#include "sass/mode.h"
 #include "sass/sass.h"
 
 namespace cudadiag::sass {
@@ -94,7 +94,6 @@ class ByteRanges {
   ByteRanges(ByteRanges&&) noexcept;
   ~ByteRanges();
 
-  // Returns how the kernel uses its parameters, regardless of the launch.
   const KernelAccesses& accesses() const;
   // Returns how many opcodes in the code are not modelled. If there are any, of() and certain() return nothing.
   std::uint64_t unknown_opcodes() const;

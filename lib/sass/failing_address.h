@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sass/access_kind.h"
+#include "sass/mode.h"
 #include "sass/sass.h"
 
 namespace cudadiag::sass {

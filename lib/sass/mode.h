@@ -1,4 +1,4 @@
-// How an operation uses memory to which it receives a pointer.
+// Kinds of memory and of memory accesses, and how an operation uses memory to which it receives a pointer.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,13 @@ enum class Mode : std::uint8_t {
 
 constexpr bool alters(Mode mode) { return mode == Mode::write || mode == Mode::atomic; }
 constexpr bool is_near(Mode mode) { return mode == Mode::near_read || mode == Mode::near_write; }
+
+// Kinds of memory access, and kinds of memory.
+enum class AccessKind : std::uint8_t { load, store, atomic, copy };
+enum class Space : std::uint8_t { global, shared, local, generic };
+
+// Returns the alignment that an access of `bytes` bytes needs. Pass 0 for a bulk copy, whose size is in a register
+// (CUDA C++ Programming Guide, asynchronous data copies).
+constexpr std::uint32_t alignment_of(std::uint32_t bytes) { return bytes == 0 ? 16 : bytes; }
 
 }  // namespace cudadiag::sass

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <span>
-#include <string_view>
 #include <utility>
 
-#include "base/hex.h"
-#include "base/utc_text.h"
+#include "base/text.h"
 #include "session/json_values.h"
 
 namespace cudadiag::session {

@@ -1,6 +1,6 @@
 #include "session/pass_kind.h"
 
-#include "base/words.h"
+#include "base/text.h"
 
 namespace cudadiag::session {
 namespace {

@@ -13,8 +13,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/plain_file.h"
-
 namespace cudadiag::session {
 namespace {
 

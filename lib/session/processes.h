@@ -1,10 +1,13 @@
-// Finds a session's processes by their ids, and the rerun that a process belongs to.
+// Finds a session's processes by their ids, the rerun that a process belongs to, and whether a process still lives.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "session/process_record.h"
 #include "session/session.h"
 
 namespace cudadiag::session {
@@ -26,5 +29,22 @@ auto rerun_of(AnySession& session, const Process* process) -> decltype(&session.
   }
   return nullptr;
 }
+
+// Finds out whether a recorded process is still alive, for a session without a launcher.
+
+// Returns whether the process is alive. `session` is the folder that contains the process's area. A process maps its
+// area for as long as it records. A different process with the same pid does not map that area.
+std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
+
+// Processes that were forked after their parent had used CUDA, as noted by their recorders. All driver calls of these
+// processes fail.
+struct ForkOrigin {
+  const Process* parent = nullptr;
+  std::uint32_t site = 0;  // where the parent forked; 0 if unknown
+};
+
+bool is_fork(const ProcessRecord& record);
+std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
+std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

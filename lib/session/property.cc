@@ -1,6 +1,6 @@
 #include "session/property.h"
 
-#include "base/words.h"
+#include "base/text.h"
 #include "wire/names/core_dump.h"
 
 namespace cudadiag::session {

@@ -8,14 +8,11 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "base/file_descriptor.h"
 #include "base/plain_folder.h"
-#include "session/process_life.h"
+#include "session/processes.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"

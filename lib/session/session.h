@@ -6,7 +6,7 @@
 //     arena, running.json              while the run is in progress (session/area/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), with holes for zero pages
 //     record/kernel-code.json          machine code of kernels that may have failed
-//     record/PID.log                   every operation of the process, if requested (session/log/log_codec.h)
+//     record/PID.log                   every operation of the process, if requested (session/log/full_log.h)
 //     confirm/PID.area                 the same for a rerun; confirm-2, … for further reruns
 //     confirm/PID.values               the Python hook's output in the rerun (wire/rerun/delivery.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py, which repeats the call

@@ -10,9 +10,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/plain_file.h"
+#include "base/file_descriptor.h"
 #include "base/plain_folder.h"
 #include "session/area/live_place.h"
 #include "session/manifest.h"

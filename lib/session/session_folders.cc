@@ -10,15 +10,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <string_view>
 #include <utility>
 
-#include "base/environment_value.h"
 #include "base/file_descriptor.h"
 #include "base/plain_folder.h"
-#include "base/utc_text.h"
+#include "base/text.h"
 #include "session/session_files.h"
 
 namespace cudadiag::session {

@@ -11,10 +11,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/number.h"
-#include "session/area/area_image.h"
+#include "base/text.h"
 #include "session/area/area_reader.h"
 #include "session/area/live_place.h"
+#include "session/area/sparse_copy.h"
 #include "session/log/logged_history.h"
 #include "session/manifest.h"
 #include "session/notes/unrecorded.h"

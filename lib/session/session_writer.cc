@@ -16,10 +16,9 @@
 #include <utility>
 
 #include "base/plain_folder.h"
-#include "base/write_all.h"
 #include "session/area/sparse_copy.h"
 #include "session/manifest.h"
-#include "session/root_exposure.h"
+#include "session/ownership.h"
 #include "session/session_files.h"
 
 namespace cudadiag::session {

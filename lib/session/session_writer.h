@@ -4,7 +4,7 @@
 // The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
 // file relative to them and follows no link. If another user renames a folder, or replaces it by a link, the writer
 // still writes to the original folder. Programs that receive the folder by name have no such protection: the recorder
-// if it cannot reach the arena, the driver for a GPU core dump, and compute-sanitizer. root_exposure.h describes when
+// if it cannot reach the arena, the driver for a GPU core dump, and compute-sanitizer. ownership.h describes when
 // other users can do this.
 #pragma once
 
@@ -38,7 +38,6 @@ class SessionWriter {
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // Returns the path that the folder has once the session is finished.
   std::filesystem::path final_folder() const;
   // Returns the folder of the pass that is being written: the record pass until begin_pass() is called.
   std::filesystem::path pass_folder() const { return folder_ / pass_; }

@@ -1,6 +1,6 @@
 #include "session/work.h"
 
-#include "base/words.h"
+#include "base/text.h"
 
 namespace cudadiag::session {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "launch/optional_thread.h"
 #include "session/area/ring_follower.h"
-#include "session/log/log_writer.h"
+#include "session/log/full_log.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {

@@ -3,22 +3,47 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 
-#include "supervise/end_target.h"
+#include "launch/process.h"
 #include "supervise/recorded_processes.h"
 
 namespace cudadiag::supervise {
+
 namespace {
+
+// Terminates a target and all processes that it started.
+using Clock = std::chrono::steady_clock;
+
+// A process that is stuck in the GPU driver does not die until the driver returns, so the wait has a limit.
+constexpr auto kUnkillable = std::chrono::seconds(10);
+
+// Sends SIGTERM to the target and to all processes that it started, waits up to `grace`, and then kills those that
+// remain. Returns false if a process is stuck in the GPU driver and was left running.
+bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
+  // Waits for all processes, because children of the target may outlive it.
+  const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
+  const auto pause = [&] {
+    relay.wait(50);
+    relay.take_signals();
+    target.reap();
+  };
+  target.signal_all(SIGTERM);
+  constexpr int kNone = 0;
+  for (const auto patience = Clock::now() + grace; anybody_after(kNone) && Clock::now() < patience;) pause();
+  for (const auto limit = Clock::now() + kUnkillable; anybody_after(SIGKILL) && Clock::now() < limit;) pause();
+  return !anybody_after(kNone);
+}
 
 using std::chrono::milliseconds;
 
 // How long the target may print its own messages before the report appears.
-constexpr auto kCourtesy = std::chrono::seconds(1);
+constexpr auto kMessageTime = std::chrono::seconds(1);
 // How long the other processes may take to end after the target, before they are reported as still running.
 constexpr auto kAftermath = milliseconds(500);
 // How long a hanging program may take to end after SIGTERM.
 constexpr auto kGrace = std::chrono::seconds(2);
-constexpr milliseconds kLook{1000};
+constexpr milliseconds kWakeInterval{1000};
 
 bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
 
@@ -39,7 +64,7 @@ void RunWatch::hand_on_signals(RunListener* listener) {
 }
 
 RunWatch::Freeze RunWatch::report_freeze(RunListener& listener, milliseconds& patience) {
-  if (watcher_ && watcher_->take_freeze() && !report_at_) report_at_ = Clock::now() + kCourtesy;
+  if (watcher_ && watcher_->take_freeze() && !report_at_) report_at_ = Clock::now() + kMessageTime;
   if (!report_at_) return Freeze::none;
   const auto left = std::chrono::duration_cast<milliseconds>(*report_at_ - Clock::now());
   if (left.count() > 0) {
@@ -49,7 +74,7 @@ RunWatch::Freeze RunWatch::report_freeze(RunListener& listener, milliseconds& pa
   report_at_.reset();
   if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
   const AfterFreeze next = listener.froze();
-  if (next == AfterFreeze::not_yet) report_at_ = Clock::now() + kCourtesy;
+  if (next == AfterFreeze::not_yet) report_at_ = Clock::now() + kMessageTime;
   // The target may have ended while the report was made.
   if (next != AfterFreeze::end_target || target_.reap()) return Freeze::reported;
   listener.ends_frozen();
@@ -101,7 +126,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
     watcher_.emplace(*arena_, relay_);
   }
   while (!target_.reap()) {
-    milliseconds patience = kLook;
+    milliseconds patience = kWakeInterval;
     const Freeze freeze = report_freeze(listener, patience);
     if (freeze == Freeze::ended) return;
     if (freeze == Freeze::reported) continue;
@@ -122,7 +147,7 @@ void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
 
 void RunWatch::wait_alone() {
   while (!target_.reap()) {
-    relay_.wait(static_cast<int>(kLook.count()));
+    relay_.wait(static_cast<int>(kWakeInterval.count()));
     hand_on_signals(nullptr);
   }
 }

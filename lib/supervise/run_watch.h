@@ -10,9 +10,7 @@
 
 #include "launch/arena.h"
 #include "launch/process.h"
-#include "launch/watcher.h"
 #include "supervise/full_log.h"
-#include "supervise/hang_watch.h"
 #include "supervise/race_watch.h"
 #include "supervise/stall_watch.h"
 #include "supervise/unreached_watch.h"

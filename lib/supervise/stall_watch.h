@@ -1,10 +1,12 @@
-// Finds operations that hang while the program runs (`--on-hang=report`), or when a signal asks it to end. Reads only the
-// program's area in shared memory: a few words of each stream at every check, and the records only when an operation
-// has been unfinished for a long time. If in doubt, reports nothing. Use only on the launcher's main thread.
+// Finds runs that hang, and operations that hang while the program runs (`--on-hang=report`) or when a signal asks it to
+// end. Reads only the program's area in shared memory: a few words of each stream at every check, and the records only
+// when an operation has been unfinished for a long time. If in doubt, reports nothing. Use only on the launcher's main
+// thread.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -69,6 +71,30 @@ class StallWatch {
   std::vector<std::unique_ptr<Watched>> processes_;  // by area
   std::size_t found_ = 0;
   std::vector<Silent> silent_;  // by number of the stall; only if look() reports nothing
+};
+
+// Detects a run that has work on the GPU but makes no progress for a given time: no operation is issued, none finishes,
+// and no call that may block begins. If in doubt, reports nothing. A run is not hanging if it computes on the host
+// only, is stopped or in a debugger, or is in an unknown state.
+class HangWatch {
+ public:
+  HangWatch(const launch::Arena& arena, double seconds);
+
+  // Checks the run, at most once per interval(). Returns true if the run hangs.
+  bool look();
+  // How long to wait between two checks.
+  std::chrono::milliseconds interval() const { return interval_; }
+  double still_seconds() const { return std::chrono::duration<double>(still_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const launch::Arena& arena_;
+  const std::chrono::duration<double> limit_;
+  const std::chrono::milliseconds interval_;
+  std::uint64_t digest_ = 0, judged_ = 0;
+  Clock::time_point last_;
+  Clock::duration still_{};  // how long no progress was seen; excludes time in which the launcher itself was stopped
 };
 
 }  // namespace cudadiag::supervise

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "analyse/note_code.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "session/plain_file.h"
 #include "session/property.h"
 

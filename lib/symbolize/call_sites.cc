@@ -5,11 +5,9 @@
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
-#include <utility>
-
-#include "symbolize/dwarf_scopes.h"
 
 namespace cudadiag::symbolize {
+
 namespace {
 
 constexpr std::size_t kMostSiteEntries = 10'000'000;  // limit; reading this many takes three seconds
@@ -285,6 +283,11 @@ class CallSites::ChainSearch {
 
 std::vector<std::uint64_t> CallSites::tail_calls(Function from, Function to, const MayBegin& may_begin) const {
   return to == kNotKnown ? std::vector<std::uint64_t>{} : ChainSearch(*this, from, may_begin).result(to);
+}
+
+bool is_container(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+         tag == DW_TAG_union_type;
 }
 
 }  // namespace cudadiag::symbolize

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <vector>
 
-#include "base/plain_file.h"
+#include "base/file_descriptor.h"
 #include "evidence/core_file.h"
 #include "evidence/tools/debugger_text.h"
-#include "session/notes/witness.h"
 #include "session/property.h"
 #include "session/session_folders.h"
 #include "wire/names/core_dump.h"
@@ -50,7 +48,7 @@ WitnessWords debugger_words(const session::Session& session, const session::Pass
                             const evidence::Testimony& core) {
   const auto file = folder_of(session, pass) / session::kDebuggerFile;
   const auto witness = evidence::debugger_witness(core.failure, base::read_start(file, kDebuggerTextKept),
-                                                  session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
+                                                  how_it_failed(pass.debugger->end, pass.debugger->cut_short));
   return {evidence::outcome(witness), evidence::sentences(witness),
           !witness.failed.empty() || !witness.check.different.empty()};
 }
@@ -64,7 +62,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   // compute-sanitizer exits with an error if the program fails. Its exit status matters only if its log has no error
   // count.
   if (sanitizer.log.errors) return;
-  sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
+  sanitizer.failed = how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
 }
 
@@ -157,6 +155,13 @@ DeviceTestimony device_testimony(const session::Session& session) {
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }
   return testimony;
+}
+
+std::string how_it_failed(const session::ProcessEnd& end, const std::string& cut_short) {
+  if (!cut_short.empty()) return cut_short;
+  if (end.signal) return "signal " + std::to_string(*end.signal);
+  if (!end.code) return "its end is unknown";
+  return *end.code == 0 ? "" : "status " + std::to_string(*end.code);
 }
 
 }  // namespace cudadiag::symbolize

@@ -58,4 +58,7 @@ inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 // output of the other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
+// Returns why an external program has no result: "time limit", "signal 6", "status 1".
+std::string how_it_failed(const session::ProcessEnd& end, const std::string& cut_short);
+
 }  // namespace cudadiag::symbolize

@@ -1,6 +1,7 @@
 // Reads lines of source code from disk.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +32,12 @@ class WithheldSources {
 // Removes a comment from the end of a line of code. A comment begins with `mark`: "#" or "//". Ignores marks inside
 // strings.
 std::string without_comment(std::string_view line, std::string_view mark);
+
+// Makes text from users' files and programs safe to print.
+
+// Returns valid UTF-8 of at most `limit` bytes, cut between characters, with tabs expanded to multiples of four
+// columns. Replaces unsafe characters with '?': control characters (C0, DEL, C1), zero-width characters, direction
+// marks, line separators, and bytes that are not UTF-8.
+std::string plain_text(std::string_view text, std::size_t limit);
 
 }  // namespace cudadiag::symbolize

@@ -42,7 +42,6 @@ class Symbolizer {
   // functions and lines are unknown".
   std::string why_no_line(const Location& location) const;
 
-  // Returns whether the code at this location was built without line information.
   bool lacks_line_information(const Location& location) const;
 
   // Notes for the user, such as that a module changed or has no line information. Each note appears once.

@@ -4,14 +4,13 @@
 #include <cctype>
 #include <filesystem>
 #include <initializer_list>
-#include <string>
 #include <utility>
 
 #include "base/demangle.h"
 #include "session/library_paths.h"
-#include "symbolize/pseudo_files.h"
 
 namespace cudadiag::symbolize {
+
 namespace {
 
 using session::is_cuda_module;
@@ -32,7 +31,6 @@ bool is_device_stub(const NativeFrame& frame) {
          contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
 }
 
-// Returns the kernel in a stub's name.
 std::string_view kernel_of_stub(const NativeFrame& frame) {
   constexpr std::string_view kPrefix = "__device_stub_";
   const std::string_view name = unqualified(frame.function);
@@ -288,6 +286,46 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   }
   if (python) return {location_of(*python), {}, true, false};
   return {innermost_known(stack, kernel), {}, false, false};
+}
+
+namespace {
+
+constexpr std::string_view kInput = "<ipython-input-";
+constexpr std::string_view kCellFiles[] = {"/ipykernel_", "/ipython-input-", "/__marimo__cell_"};
+
+std::string_view archive_in(std::string_view file) {
+  for (const std::string_view suffix : {".zip/", ".pyz/", ".egg/", ".whl/", ".par/", ".pex/"}) {
+    if (const auto at = file.find(suffix); at != file.npos) return file.substr(0, at + suffix.size() - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_cell_of_magic(std::string_view file) {
+  return file == "<timed exec>" || file == "<timed eval>" || file == "<magic-timeit>";
+}
+
+std::string cell_name(std::string_view file) {
+  if (file.starts_with(kInput)) {
+    const auto number = file.substr(kInput.size());
+    return "cell In[" + std::string(number.substr(0, number.find_first_not_of("0123456789"))) + "]";
+  }
+  for (const std::string_view part : kCellFiles) {
+    if (const auto at = file.rfind(part); at != file.npos) return "cell " + std::string(file.substr(at + 1));
+  }
+  return "";
+}
+
+std::string why_no_source(std::string_view file) {
+  if (!cell_name(file).empty()) return "a notebook cell, whose text is not on disk";
+  if (is_cell_of_magic(file)) return "a notebook cell that begins with a magic command; its text is not on disk";
+  if (file == "<string>" || file == "<timeit-src>") return "code from a string or from python -c";
+  for (const std::string_view typed : {"<stdin>", "<console>", "<input>", "<python-input-"}) {
+    if (file.starts_with(typed)) return "code that was read from standard input";
+  }
+  if (const auto archive = archive_in(file); !archive.empty()) return "code inside " + std::string(archive);
+  return "";
 }
 
 }  // namespace cudadiag::symbolize

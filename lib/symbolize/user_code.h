@@ -69,4 +69,16 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
 // the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
+// Recognises file names of code that is not in a plain file: typed, compiled from a string, or in an archive.
+
+// Returns whether IPython gives this file name to the code of a cell that begins with %%time or %%timeit. Code after
+// %time or %timeit on one line gets the same name, but reports then show the line that contains the command.
+bool is_cell_of_magic(std::string_view file);
+
+// Returns "cell In[3]" for `<ipython-input-3-0a1b>`, and "cell ipykernel_12/345.py" for a cell that ran in ipykernel;
+// otherwise "".
+std::string cell_name(std::string_view file);
+
+std::string why_no_source(std::string_view file);
+
 }  // namespace cudadiag::symbolize

@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
-#include "replay/answer.h"
 #include "replay/description.h"
 #include "replay/launch_file.h"
 #include "replay/launch_texts.h"
 #include "replay/placement.h"
+#include "replay/verdict.h"
 #include "session/notes/replay_tally.h"
 
 using namespace cudadiag;

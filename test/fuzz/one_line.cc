@@ -2,7 +2,7 @@
 // recording, the window of a rerun, the driver's message about a failing call, or FILE:LINE.
 #include <algorithm>
 
-#include "record/calls/driver_log.h"
+#include "record/calls/failures.h"
 #include "record/operations/threads.h"
 #include "record/rerun/window.h"
 #include "record/this_thread.h"

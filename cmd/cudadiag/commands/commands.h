@@ -1,6 +1,9 @@
 // Declares the subcommands. Each is implemented in its own file.
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -25,5 +28,8 @@ void add_report(CLI::App& app, int& status);
 void add_rm(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
+
+// Returns what may be at the end of `words`, the words after `cudadiag` on a command line (completion.cc).
+std::vector<std::string> completions(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace cudadiag::command

@@ -16,10 +16,10 @@
 #include "evidence/text.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
-#include "session/notes/witness.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
 #include "supervise/tools/toolkit.h"
+#include "symbolize/device_testimony.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -38,7 +38,7 @@ evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::
     say(run.obstacle + "; " + debugger_advice(file));
     return {run.obstacle, {}};
   }
-  return evidence::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
+  return evidence::debugger_witness(testimony.failure, run.output, symbolize::how_it_failed(run.end, run.cut_short));
 }
 
 evidence::AccessSummary summary_of(const diagnose::DumpAccess& access) {

@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,7 +22,6 @@
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "doctor/planted_fault.h"
-#include "doctor/wsl.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
@@ -30,14 +29,26 @@
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_network.h"
 #include "launch/own_libraries.h"
-#include "launch/profiler_plugin.h"
 #include "session/session_folders.h"
 #include "supervise/tools/toolkit.h"
 #include "terminal/terminal.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {
+
 namespace {
+
+// Detects the Windows Subsystem for Linux 2 (WSL2), where programs use the Windows NVIDIA driver.
+
+// Returns the release of the running kernel if this is WSL2, otherwise nullopt.
+std::optional<std::string> wsl_kernel() {
+  std::ifstream file("/proc/sys/kernel/osrelease");
+  std::string release;
+  std::getline(file, release);
+  // For example, "5.15.167.4-microsoft-standard-WSL2".
+  if (release.find("microsoft") == std::string::npos && release.find("WSL") == std::string::npos) return std::nullopt;
+  return release;
+}
 
 // Prints one line for each check, or one JSON object at the end. Remembers whether any check found a problem.
 class Checklist {
@@ -128,7 +139,6 @@ void check_mig(Checklist& checks) {
                                     : found + " (for each GPU, in the order of nvidia-smi)");
 }
 
-// Returns true if the driver works.
 bool check_driver(Checklist& checks, const DriverReport& driver) {
   if (!driver.library_found) {
     checks.bad("driver", "libcuda.so.1 was not found: " + driver.problem,

@@ -12,7 +12,7 @@
 #include "commands/commands.h"
 #include "options/shared_options.h"
 #include "session/area/operation_decoder.h"
-#include "session/log/log_reader.h"
+#include "session/log/full_log.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "terminal/terminal.h"

@@ -15,7 +15,7 @@
 #include "session/retention.h"
 #include "session/session_folders.h"
 #include "session/session_writer.h"
-#include "sessions/removed_sessions.h"
+#include "sessions/session_list.h"
 #include "terminal/terminal.h"
 #include "wire/names/environment.h"
 

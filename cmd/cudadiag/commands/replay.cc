@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "base/words.h"
+#include "base/text.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"

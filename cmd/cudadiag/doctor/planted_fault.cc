@@ -1,6 +1,7 @@
 #include "doctor/planted_fault.h"
 
 #include <cuda.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,14 +15,30 @@
 #include <sstream>
 
 #include "analyse/coverage_notes.h"
-#include "base/scratch_folder.h"
-#include "doctor/cuda_calls.h"
+#include "base/plain_folder.h"
 #include "session/property.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
 
 namespace cudadiag::command {
+
 namespace {
+
+// The few driver functions that the child processes of `cudadiag doctor` call, looked up at run time.
+class CudaCalls {
+ public:
+  CudaCalls() : library_(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
+  bool loaded() const { return library_ != nullptr; }
+
+  // Usage: cuda.get<decltype(cuInit)>("cuInit"). Returns null if the driver has no such function.
+  template <typename Function>
+  Function* get(const char* name) const {
+    return reinterpret_cast<Function*>(::dlsym(library_, name));
+  }
+
+ private:
+  void* library_;
+};
 
 namespace fs = std::filesystem;
 

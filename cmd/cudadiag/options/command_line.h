@@ -1,4 +1,4 @@
-// Parses the command line: option values and error messages.
+// Parses the command line: the subcommand, option values and error messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -98,5 +98,14 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
       description);
   return option->type_name(type)->check(a_value("a " + range.text));
 }
+
+// Checks the first word of the command line, which must be a subcommand.
+
+// Returns an error message if the first word is wrong; empty if it is right. CLI11's own message does not name the
+// word. Names cudadiag's command for a verb of another tool.
+std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
+
+// Turns "help run" into "run --help", and "top" into "status --follow".
+std::vector<std::string> in_current_words(std::vector<std::string> words);
 
 }  // namespace cudadiag::command

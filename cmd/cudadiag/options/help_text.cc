@@ -1,11 +1,16 @@
 #include "options/help_text.h"
 
+#include <cuda.h>
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <memory>
 
 #include "report/page.h"
+#include "wire/area.h"
 
 namespace cudadiag::command {
+
 namespace {
 
 constexpr std::size_t kDescriptions = 36;  // the column in which descriptions begin
@@ -120,6 +125,17 @@ void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpText>()
 
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options) {
   for (const std::string& option : options) command->get_option(option)->group(heading);
+}
+
+std::string version_text() {
+  return fmt::format(
+      "cudadiag {}\n"
+      "commit          {}\n"
+      "session format  {}\n"
+      "report format   cudadiag.report/1\n"
+      "CUDA driver     12 or 13\n"
+      "CUPTI           12 or 13, not newer than the driver; built with the headers of CUDA {}.{}",
+      CUDADIAG_VERSION, kCommit, wire::area::kFormatVersion, CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
 }
 
 }  // namespace cudadiag::command

@@ -1,4 +1,4 @@
-// Writes the text that --help and --help-all print.
+// Writes the texts that --help, --help-all and --version print.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,5 +16,13 @@ void set_help_format(CLI::App& app);
 
 // Lists these options of `command` under one heading of --help-all, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
+
+// The text of --version.
+
+// The commit that this program was built from, or "unknown". Defined by the file that commit.cmake writes.
+extern const char* const kCommit;
+
+// Returns the text of --version, whose first line is like "cudadiag 1.2.3".
+std::string version_text();
 
 }  // namespace cudadiag::command

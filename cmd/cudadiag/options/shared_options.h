@@ -31,7 +31,6 @@ void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
 void add_error_exit_status(CLI::App* command, std::optional<int>& status);
 void add_json_file(CLI::App* command, std::string& file);
-// Adds the command to run as the trailing positional argument.
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
 

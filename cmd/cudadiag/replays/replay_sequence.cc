@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/scratch_folder.h"
+#include "base/plain_folder.h"
 #include "evidence/tools/sanitizer_text.h"
 #include "launch/process.h"
 #include "replay/output_comparison.h"

@@ -13,11 +13,8 @@
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "base/file_descriptor.h"
-#include "base/output_file.h"
-#include "base/write_all.h"
 #include "launch/children.h"
 #include "launch/endable_work.h"
 #include "launch/standard_descriptors.h"
@@ -103,7 +100,6 @@ pid_t start_command(const std::string& command, const diagnose::Diagnosis& repor
   return child;
 }
 
-// Returns the exit status of a child.
 int wait_for(pid_t child) {
   if (const session::ProcessEnd* end = launch::end_of_child(child)) return end->code.value_or(0);
   const launch::EndableWork endable;

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <variant>
 
 #include "analyse/analysis.h"
 #include "diagnose/words.h"

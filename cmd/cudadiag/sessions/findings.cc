@@ -1,10 +1,14 @@
 #include "sessions/findings.h"
 
 #include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
-#include "base/output_file.h"
+#include "base/file_descriptor.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
@@ -54,6 +58,19 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path)
   say(fmt::format(
       "cannot write the report to {}: {}; {} run: cudadiag report --json", path, failure->why,
       session::is_for_lack_of_room(failure->error) ? "free some space, then" : "choose a writable file, or"));
+}
+
+report::Redaction own_names(const session::Session& session) {
+  std::vector<std::string> homes, users, hosts = {session.manifest.host, session::host_name()};
+  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(variable)) users.emplace_back(user);
+  }
+  if (const passwd* entry = ::getpwuid(::geteuid())) {
+    homes.emplace_back(entry->pw_dir);
+    users.emplace_back(entry->pw_name);
+  }
+  return {std::move(homes), std::move(users), std::move(hosts)};
 }
 
 }  // namespace cudadiag::command

@@ -1,4 +1,5 @@
-// Diagnoses a session, and writes the report to a file. Shared by several subcommands.
+// Diagnoses a session, writes the report to a file, and finds the names to remove from it. Shared by several
+// subcommands.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 #include "diagnose/facts/model.h"
 #include "diagnose/pictures/pictures.h"
 #include "diagnose/session_state.h"
+#include "report/sharing/redaction.h"
 #include "report/text.h"
 #include "session/session.h"
 
@@ -33,5 +35,10 @@ void empty_older_report(const std::string& path);
 
 // Writes the report to the file. If the file cannot be written, prints the reason.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
+
+// Collects the personal names to remove from a report before the user shares it.
+
+// Returns the user's home folders and user names, the name of this host, and the name of the session's host.
+report::Redaction own_names(const session::Session& session);
 
 }  // namespace cudadiag::command

@@ -12,12 +12,10 @@
 #include <iterator>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "diagnose/ranks/dumped_rank.h"
 #include "evidence/flight_recorder/flight_dump.h"
 #include "session/plain_file.h"
-#include "sessions/parallel_work.h"
 
 namespace cudadiag::command {
 namespace {

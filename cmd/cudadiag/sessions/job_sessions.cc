@@ -3,18 +3,22 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <map>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "analyse/hangs/hang.h"
 #include "analyse/site_keys.h"
 #include "session/ownership.h"
 #include "session/property.h"
-#include "sessions/parallel_work.h"
 #include "sessions/session_choice.h"
 #include "wire/hash.h"
 
 namespace cudadiag::command {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,6 +179,37 @@ std::optional<base::Error> JobSessions::read_collectives(JobSession& session) {
 bool JobSessions::knows_groups() const {
   return std::any_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return !s.states.empty(); }) &&
          std::all_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return s.knows_groups; });
+}
+
+namespace {
+
+constexpr std::size_t kMostThreads = 4;
+
+}  // namespace
+
+void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopping = false;
+  const auto take = [&] {
+    try {
+      for (std::size_t i = 0; !stopping && (i = next++) < count;) {
+        if (!work(i)) stopping = true;
+      }
+    } catch (...) {
+      stopping = true;
+      throw;
+    }
+  };
+  // If `take` throws on this thread, the destructors of these futures wait for the other threads.
+  std::vector<std::future<void>> others;
+  const std::size_t threads = std::min({kMostThreads, count, std::size_t{std::thread::hardware_concurrency()}});
+  try {
+    while (others.size() + 1 < threads) others.push_back(std::async(std::launch::async, take));
+  } catch (const std::system_error&) {
+    // The process limit allows no more threads. The threads that were started do all the work.
+  }
+  take();
+  for (std::future<void>& other : others) other.get();
 }
 
 }  // namespace cudadiag::command

@@ -2,7 +2,9 @@
 // a summary of each, so a thousand sessions fit in memory.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,5 +87,12 @@ class JobSessions {
   std::vector<JobSession> sessions_;
   JobSession* latest_ = nullptr;  // the session that was opened last
 };
+
+// Processes the sessions of a large job on several threads.
+
+// Calls `work` once for each number below `count`, in increasing order. Uses at most four threads, because each call
+// may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
+// further calls start. Rethrows the exception of `work`.
+void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work);
 
 }  // namespace cudadiag::command

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "supervise/live_run.h"
+#include "supervise/recorded_processes.h"
 
 namespace cudadiag::command {
 

@@ -1,24 +1,32 @@
 #include "sessions/session_list.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "base/file_descriptor.h"
+#include "base/plain_folder.h"
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
+#include "options/help_text.h"
 #include "session/notes/unrecorded.h"
-#include "session/process_life.h"
+#include "session/plain_file.h"
+#include "session/processes.h"
 #include "session/retention.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "sessions/findings.h"
+#include "terminal/terminal.h"
 
 namespace cudadiag::command {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,6 +197,79 @@ std::string list_json(const std::vector<ListedSession>& sessions) {
   }
   const Json json = {{"schema", "cudadiag.list/1"}, {"sessions", list}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMostBytes = 1u << 16;
+
+// Returns the edition of a session. A cached summary of another edition is outdated. The edition changes if reruns
+// rewrite the manifest, and with each build of cudadiag.
+std::string edition_of(const fs::path& session) {
+  std::error_code error;
+  const auto written = fs::last_write_time(session / session::kManifest, error).time_since_epoch();
+  return error ? "" : std::string(kCommit) + " " + std::to_string(written.count());
+}
+
+std::optional<SessionSummary> kept_in(const fs::path& session, const std::string& edition) {
+  const auto text = session::read_plain_file(session / session::kSummary, kMostBytes);
+  const Json json = Json::parse(text.value_or(""), nullptr, false);
+  try {
+    if (!json.is_object() || edition.empty() || json.at("edition") != edition) return std::nullopt;
+    return SessionSummary{json.at("kind"), json.at("title"),    json.at("code"),  json.at("file"),
+                          json.at("line"), json.at("function"), json.at("grade"), json.at("kernel")};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void keep_in(const fs::path& session, const std::string& edition, const SessionSummary& summary) {
+  const Json json = {{"edition", edition},           {"kind", summary.kind},   {"title", summary.title},
+                     {"code", summary.code},         {"file", summary.file},   {"line", summary.line},
+                     {"function", summary.function}, {"grade", summary.grade}, {"kernel", summary.kernel}};
+  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  base::replace_file(base::open_plain_folder(AT_FDCWD, session.c_str()), session::kSummary,
+                     [&](int file) { return base::write_all(file, text); });
+}
+
+SessionSummary summary_of(const diagnose::Finding& finding) {
+  const diagnose::Location& place = finding.location.nearest();
+  SessionSummary summary;
+  summary.kind = diagnose::word(finding.kind);
+  summary.title = finding.title;
+  summary.code = static_cast<int>(finding.code);
+  summary.file = place.file;
+  summary.line = place.line;
+  summary.function = place.function;
+  summary.grade = diagnose::word(finding.evidence.grade());
+  if (finding.launch) summary.kernel = finding.launch->kernel;
+  return summary;
+}
+
+}  // namespace
+
+SessionSummary summary_of(const fs::path& folder, const ReadSession& open) {
+  const std::string edition = edition_of(folder);
+  if (auto kept = kept_in(folder, edition)) return *kept;
+  const auto* read = std::get_if<session::Session>(&open());
+  if (read == nullptr) return {};
+  const diagnose::Diagnosis found = examine_found(*read, false);
+  const SessionSummary summary = found.findings.empty() ? SessionSummary() : summary_of(found.findings.front());
+  if (!edition.empty()) keep_in(folder, edition, summary);
+  return summary;
+}
+
+void print_removed(const std::vector<std::string>& removed, const std::filesystem::path& root) {
+  if (removed.empty()) return;
+  const session::Retention keep;
+  const std::string which =
+      removed.size() == 1 ? fmt::format("1 old session ({})", removed.front())
+                          : fmt::format("{} old sessions ({} to {})", removed.size(), removed.back(), removed.front());
+  say(fmt::format("removed {}: cudadiag keeps the newest {} in {}, up to {} GB; to protect one: cudadiag keep SESSION",
+                  which, keep.sessions, diagnose::shell_word(root.string()), keep.bytes / 1'000'000'000));
 }
 
 }  // namespace cudadiag::command

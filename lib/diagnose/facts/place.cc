@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/printable.h"
-#include "symbolize/pseudo_files.h"
+#include "symbolize/user_code.h"
 
 namespace cudadiag::diagnose {
 

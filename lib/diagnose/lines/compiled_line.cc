@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
-#include "base/trimmed.h"
+#include "base/text.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_excerpt.h"

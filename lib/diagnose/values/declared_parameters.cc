@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/trimmed.h"
+#include "base/text.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trimmed.h"
+#include "base/text.h"
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/reruns/captured_values.h"

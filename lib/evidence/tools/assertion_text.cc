@@ -6,10 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/number.h"
-#include "base/plain_file.h"
-#include "base/read_part.h"
-#include "base/trimmed.h"
+#include "base/file_descriptor.h"
+#include "base/text.h"
 
 namespace cudadiag::evidence {
 namespace {

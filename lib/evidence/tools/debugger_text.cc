@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "base/number.h"
-#include "base/trimmed.h"
+#include "base/text.h"
 #include "evidence/tools/tool_text.h"
 
 namespace cudadiag::evidence {

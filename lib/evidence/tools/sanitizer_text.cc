@@ -5,8 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/number.h"
-#include "base/trimmed.h"
+#include "base/text.h"
 #include "evidence/tools/tool_text.h"
 
 namespace cudadiag::evidence {

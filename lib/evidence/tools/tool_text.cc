@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "base/trimmed.h"
+#include "base/text.h"
 
 namespace cudadiag::evidence {
 namespace {

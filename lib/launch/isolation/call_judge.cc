@@ -24,8 +24,8 @@
 
 #include "base/processes.h"
 #include "launch/isolation/endpoint.h"
-#include "launch/isolation/memory_of.h"
 #include "launch/isolation/private_network.h"
+#include "launch/isolation/seen_path.h"
 #include "launch/supervised/process_tree.h"
 
 namespace cudadiag::launch {

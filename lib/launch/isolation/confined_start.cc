@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/c_strings.h"
+#include "base/text.h"
 #include "launch/isolation/call_rules.h"
 #include "launch/process.h"
 #include "wire/names/environment.h"

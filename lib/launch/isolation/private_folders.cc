@@ -13,8 +13,8 @@
 #include <string>
 #include <utility>
 
-#include "base/environment_value.h"
 #include "base/plain_folder.h"
+#include "base/text.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -4,14 +4,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <optional>
 #include <utility>
 
 namespace cudadiag::launch {
+
 namespace {
 
 using base::FileDescriptor;
@@ -160,7 +164,7 @@ SeenPath see_path(pid_t thread, int folder, const std::string& path, bool follow
       continue;
     }
     if (last) return seen;
-    // Nothing below this folder can be seen before it is mounted.
+    // The contents of this folder cannot be checked before it is mounted.
     if ((seen.status.stx_attributes & STATX_ATTR_AUTOMOUNT) != 0) return unchecked(full + rest, EACCES);
     here = std::move(seen);
   }
@@ -168,7 +172,7 @@ SeenPath see_path(pid_t thread, int folder, const std::string& path, bool follow
 
 SeenPath see_descriptor(pid_t thread, int descriptor) {
   SeenPath seen = jump(AT_FDCWD, descriptor_of(thread, descriptor));
-  // There is no such descriptor, so the kernel rejects the call.
+  // The descriptor does not exist, so the kernel rejects the call.
   if (!seen.exists && seen.error == 0) seen.is_file = false;
   return seen;
 }
@@ -188,6 +192,27 @@ std::string status_line(pid_t thread, std::string_view name) {
     return begin == std::string::npos ? "" : line.substr(begin);
   }
   return "";
+}
+
+bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t bytes) {
+  iovec here{into, bytes};
+  iovec there{reinterpret_cast<void*>(address), bytes};
+  return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
+// Reads one page at a time, because the page after the text may be unmapped.
+std::optional<std::string> read_text(pid_t thread, std::uint64_t address) {
+  std::string text;
+  constexpr std::size_t kPage = 4096;
+  std::array<char, kPage> piece{};
+  while (text.size() < kPage) {
+    const std::size_t bytes = kPage - (address + text.size()) % kPage;
+    if (!read_memory(thread, address + text.size(), piece.data(), bytes)) return std::nullopt;
+    const auto end = std::find(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(bytes), '\0');
+    text.append(piece.begin(), end);
+    if (end != piece.begin() + static_cast<std::ptrdiff_t>(bytes)) return text;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cudadiag::launch

@@ -1,4 +1,4 @@
-// Resolves a path as a thread of another process sees it. The path is relative to that thread's working folder or
+// Resolves a path as a thread of another process sees it, and reads the thread's memory. The path is relative to that thread's working folder or
 // descriptor, and /proc/self refers to that thread's process, however the path spells it. Opens nothing but handles
 // (O_PATH), mounts nothing, and asks file servers only for names that their caches lack.
 #pragma once
@@ -7,8 +7,10 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,5 +43,11 @@ FileIdentity identity_of(const struct statx& status);
 
 // Returns the rest of the line of /proc/THREAD/status that begins with `name`; "" if there is none.
 std::string status_line(pid_t thread, std::string_view name);
+
+// Reads the memory of another process. Returns false if any part of the memory cannot be read.
+bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t bytes);
+
+// Reads NUL-terminated text. Returns nullopt if the text is longer than a page or cannot be read.
+std::optional<std::string> read_text(pid_t thread, std::uint64_t address);
 
 }  // namespace cudadiag::launch

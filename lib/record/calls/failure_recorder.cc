@@ -1,6 +1,5 @@
 #include "record/calls/failure_recorder.h"
 
-#include "record/calls/driver_log.h"
 #include "record/calls/memory_calls.h"
 #include "record/this_thread.h"
 #include "wire/names/core_dump.h"

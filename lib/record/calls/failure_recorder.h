@@ -7,14 +7,14 @@
 #include <string_view>
 
 #include "record/calls/failures.h"
-#include "record/calls/watched_calls.h"
 #include "record/cupti/driver_api.h"
-#include "record/graphs/capture_recorder.h"
+#include "record/graphs/captures.h"
 #include "record/operations/operation_recorder.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/process/launch_blocking.h"
-#include "record/python/uncaught_refusal.h"
+#include "record/process/process_start.h"
+#include "record/python/refusals.h"
+#include "record/watch.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

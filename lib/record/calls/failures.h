@@ -7,14 +7,16 @@
 #include <string_view>
 
 #include "record/calls/calls.h"
-#include "record/graphs/captures.h"
-#include "record/lock.h"
+#include "record/cupti/driver_api.h"
+#include "record/guest.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {
+
+struct Capture;
 
 struct FailedCall {
   wire::error::Domain domain;
@@ -81,5 +83,19 @@ class Failures {
   std::atomic<std::uint64_t> count_ = 0;
   std::atomic<bool> frozen_ = false;
 };
+
+// The driver's own explanation of a failed call (cuLogsRegisterCallback, CUDA 12.9 and later). Example: "One or more of
+// block dimensions of (2048,1,1) exceeds …". The driver delivers the text on the calling thread before the call
+// returns. The text stays available on that thread until the thread's next call.
+namespace driver_log {
+
+// Registers a callback for the driver's log, if the driver has cuLogsRegisterCallback. The program's own log callbacks
+// and settings are unaffected.
+void start(const DriverApi& driver);
+
+void forget();
+std::string_view explanation();
+
+}  // namespace driver_log
 
 }  // namespace cudadiag::record

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <span>
 
-#include "record/clock.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

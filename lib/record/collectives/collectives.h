@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/output/area_map.h"
 #include "wire/collective.h"
 
@@ -61,5 +61,16 @@ class Collectives {
              wire::area::kCommunicators>
       of_function_{};
 };
+
+// The functions through which NCCL's profiler plugin reaches the recorder. NCCL may call them on any program thread.
+
+// Returns false if this process is not recorded.
+bool takes_collectives();
+
+// These functions forward to Collectives. Without a recorder, they do nothing and return kNone.
+std::uint32_t enter_communicator(const CommunicatorMade& made, bool may_be_known);
+void leave_communicator(std::uint32_t communicator);
+// `frame`: the frame address of the function that NCCL called.
+void enter_collective(const CollectiveCall& call, std::uintptr_t frame);
 
 }  // namespace cudadiag::record

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/lock.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
 

@@ -3,16 +3,10 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
-#include <iterator>
 #include <span>
-#include <string_view>
 
-#include "record/output/decimal.h"
-#include "record/scratch.h"
-#include "record/stacks/executable_symbols.h"
-#include "record/stacks/loaded_library.h"
+#include "record/guest.h"
 #include "record/stacks/modules.h"
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"
@@ -107,7 +101,6 @@ Launches launches_linked_in() {
   return launches;
 }
 
-// Finds the launch functions in a libcudart.so.
 Launches launches_in(const LoadedModule& library) {
   Launches launches;
   LoadedLibrary symbols;

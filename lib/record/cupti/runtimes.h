@@ -21,7 +21,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "record/stacks/executable_symbols.h"
+#include "record/stacks/symbols.h"
 
 namespace cudadiag::record {
 

@@ -2,15 +2,45 @@
 // is in wire/intern.h.
 #pragma once
 
+#include <cuda.h>
+
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "record/cupti/driver_api.h"
-#include "record/graphs/conditional_nodes.h"
+#include "record/guest.h"
 #include "record/output/interner.h"
 
 namespace cudadiag::record {
+
+// Remembers the bodies of conditional graph nodes. The driver reports them only once, to the call that adds the node.
+
+// All functions may be called on any thread. A new node replaces an older one whose handle has the same hash. The
+// bodies of replaced nodes and of copied nodes are unknown.
+class ConditionalNodes {
+ public:
+  // `bodies` points to the driver's own array, which is valid until the node is destroyed.
+  void made(CUgraphNode node, const CUgraph* bodies, std::uint32_t count);
+  // Call this when the driver has reused the handle for another node.
+  void forget(CUgraphNode node);
+  std::span<const CUgraph> bodies_of(CUgraphNode node);
+
+ private:
+  static constexpr std::size_t kPlaces = 4096;
+  struct Node {
+    CUgraphNode handle;
+    const CUgraph* bodies;
+    std::uint32_t count;
+  };
+  Node& place(CUgraphNode node);
+
+  Mutex mutex_;
+  std::atomic<bool> any_ = false;
+  std::array<Node, kPlaces> nodes_{};
+};
 
 class GraphDescription {
  public:
@@ -62,5 +92,17 @@ class GraphDescription {
   std::size_t count_ = 0, edge_count_ = 0;
   bool programmatic_ = false;
 };
+
+// Which nodes of a graph must have finished before a given node may begin.
+enum class NodeOrder : std::uint8_t {
+  apart,   // may run at any time, or after the given node
+  itself,  // the given node, or a child graph that contains it
+  before,  // must have finished before the given node begins
+};
+
+// For each node, stores in `orders` when it runs relative to `node`. Returns whether any node must finish before `node`
+// begins. `parents` has the parent of each node, as in the node's record (graph_description.h).
+bool order_nodes(std::span<const std::uint32_t> parents, std::span<const GraphEdge> edges, std::uint32_t node,
+                 std::span<NodeOrder> orders);
 
 }  // namespace cudadiag::record

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "record/cupti/driver_api.h"
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 

@@ -1,6 +1,6 @@
 #include "record/graphs/graph_recorder.h"
 
-#include "record/saving/followed_graphs.h"
+#include "record/saving/node_saver.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {

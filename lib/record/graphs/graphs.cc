@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "record/saving/followed_graphs.h"
+#include "record/saving/node_saver.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -14,11 +14,10 @@
 
 #include "record/calls/graph_calls.h"
 #include "record/cupti/driver_api.h"
-#include "record/graphs/conditional_nodes.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graph_markers.h"
 #include "record/graphs/graph_pointers.h"
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/memory/allocations.h"
 #include "record/output/interner.h"
 
@@ -62,7 +61,6 @@ class Graphs {
   void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
-  // Returns the site where a node was created; 0 if it is unknown.
   std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
   // Call this at ENTER of a launch. Fills `stale`, which must be empty.

@@ -2,18 +2,13 @@
 
 #include <cupti.h>
 
-#include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <span>
 #include <tuple>
-#include <utility>
 
 #include "record/calls/calls.h"
 #include "record/calls/graph_calls.h"
-#include "record/hooks/entry_points.h"
-#include "record/hooks/passage.h"
-#include "record/scratch.h"
+#include "record/hooks/wrapper.h"
 
 namespace cudadiag::record {
 

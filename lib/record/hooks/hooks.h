@@ -1,5 +1,5 @@
-// Watches calls without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, entry_points.h),
-// which report each call to the recorder in CUPTI's terms (passage.h). This class also finds out what CUPTI reports
+// Watches calls without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, wrapper.h),
+// which report each call to the recorder in CUPTI's terms. This class also finds out what CUPTI reports
 // besides calls: contexts and their numbers, graph nodes, and the ends of contexts, streams and modules.
 //
 // Hooks see only calls through exported functions. They miss calls through the driver's export tables: for example, a
@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "record/cupti/driver_api.h"
+#include "record/guest.h"
 #include "record/hooks/redirection.h"
-#include "record/lock.h"
 
 namespace cudadiag::record {
 

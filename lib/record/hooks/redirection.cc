@@ -12,11 +12,9 @@
 #include <array>
 #include <span>
 
-#include "record/hooks/entry_points.h"
-#include "record/scratch.h"
-#include "record/stacks/loaded_library.h"
-#include "record/stacks/modules.h"
-#include "record/uncancelled.h"
+#include "record/guest.h"
+#include "record/hooks/wrapper.h"
+#include "record/stacks/symbols.h"
 
 namespace cudadiag::record {
 

@@ -1,4 +1,4 @@
-// Replaces the driver's functions with the wrappers (entry_points.h). Needs no variable of the dynamic linker, and
+// Replaces the driver's functions with the wrappers (wrapper.h). Needs no variable of the dynamic linker, and
 // changes no code:
 // - In libcuda's symbol table, the addresses of the functions become those of the wrappers. dlsym finds them there, and
 //   so do libraries that are bound later.

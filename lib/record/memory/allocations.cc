@@ -1,6 +1,5 @@
 #include "record/memory/allocations.h"
 
-#include "record/clock.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/output/area_map.h"
 #include "wire/allocation.h"
 

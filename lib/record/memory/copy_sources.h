@@ -15,15 +15,88 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "record/cupti/driver_api.h"
-#include "record/memory/pinned_ranges.h"
-#include "record/memory/source_snapshot.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
+
+// Saves the bytes of a copy's source, to compare them with the bytes at a later time. A source of at most kRoom bytes
+// in at most kMostPieces rows is saved completely. From a larger source, kSamples pieces of kSample bytes are saved,
+// spread evenly.
+//
+// The memory belongs to the program, which may have unmapped it, so each page is probed first. The class takes no
+// locks, and allocates nothing.
+struct SourceRows {
+  std::uint64_t address = 0, width = 0, pitch = 0, rows = 1;
+
+  std::uint64_t end() const { return address + pitch * (rows - 1) + width; }
+};
+
+class SourceSnapshot {
+ public:
+  static constexpr std::size_t kRoom = 1u << 20, kMostPieces = 1024, kSamples = 256, kSample = 4096;
+
+  // Returns false if a part of the source cannot be read.
+  bool take(const SourceRows* sources, std::size_t count);
+  bool sampled() const { return sampled_; }
+  bool meets(std::uint64_t begin, std::uint64_t end) const { return low_ < end && begin < high_; }
+
+  struct Difference {
+    bool since_last = false;           // true if something changed after the previous comparison
+    std::uint64_t begin = 0, end = 0;  // from the first to the last byte that changed since the snapshot
+    std::uint64_t bytes = 0;
+  };
+  // Returns false if a part of the source cannot be read.
+  bool compare(Difference& difference);
+
+ private:
+  struct Piece {
+    std::uint64_t address;
+    std::size_t bytes;
+  };
+
+  void choose_all(const SourceRows* sources, std::size_t count);
+  void choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total);
+  void add(std::uint64_t address, std::uint64_t bytes);
+
+  std::size_t count_;
+  bool sampled_, compared_;
+  std::uint64_t low_, high_;
+  Piece pieces_[kMostPieces];
+  std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after another
+};
+
+// The process's pinned memory that the recorder may read. This is allocated or registered memory that is neither
+// write-combined nor device memory. The ranges are sorted by address. Ranges beyond kMost are dropped. The class has
+// one lock, which is held only briefly.
+class PinnedRanges {
+ public:
+  static constexpr std::size_t kMost = 4096;
+
+  // Call this at EXIT of a call that has allocated or registered memory. `parameters` is CUPTI's structure.
+  void made(std::uint32_t id, const void* parameters, std::uint64_t begin, std::uint64_t bytes);
+  // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
+  std::uint64_t gone(std::uint64_t begin);
+  void clear();
+  bool contain(std::uint64_t begin, std::uint64_t end) const;
+
+ private:
+  struct Range {
+    std::uint64_t begin, end;
+  };
+
+  // Returns the index of the first range that begins after the address.
+  std::size_t after(std::uint64_t address) const;
+
+  mutable Mutex mutex_;
+  std::size_t count_ = 0;
+  std::array<Range, kMost> ranges_;
+};
 
 class CopySources {
  public:
@@ -56,7 +129,6 @@ class CopySources {
     bool while_held, sampled;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
-  // Returns false if nothing has changed.
   bool take_change(Change& change);
 
  private:

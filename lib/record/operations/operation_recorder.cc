@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "record/clock.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
 

@@ -12,17 +12,38 @@
 #include <cstdint>
 #include <span>
 
-#include "record/operations/kernel_ids.h"
+#include "record/cupti/driver_api.h"
+#include "record/guest.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
+#include "record/output/id_table.h"
 #include "record/output/interner.h"
 #include "record/python/python_hook.h"
 #include "record/python/python_stack.h"
 #include "record/rerun/window.h"
 #include "record/stacks/native_stack.h"
+#include "record/watch.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {
+
+// Finds the intern id of a kernel by the handle that is passed to a launch. The class has one lock.
+class KernelIds {
+ public:
+  void attach(Interner& interner, const DriverApi& driver, const Watch& watch);
+  // `symbol` is null if CUPTI did not pass it. `unloads` is how many times code has been unloaded so far: a handle may
+  // belong to a different kernel after an unload. Returns 0 if the kernel is unknown.
+  std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
+
+ private:
+  const char* symbol_of(CUfunction kernel) const;
+
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  const Watch* watch_ = nullptr;
+  Mutex mutex_;
+  IdTable<32768> known_;
+};
 
 // An operation's site, and the number of this call at the site. Site 0 means unknown.
 struct SiteCall {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "record/clock.h"
 #include "wire/hash.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"

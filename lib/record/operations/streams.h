@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "record/cupti/driver_api.h"
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/operations/contexts.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"

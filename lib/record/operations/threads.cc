@@ -3,8 +3,9 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+
 #include "record/operations/streams.h"
-#include "record/thread_id.h"
 
 namespace cudadiag::record {
 
@@ -97,6 +98,16 @@ void publish(ThreadState& state, std::byte* record) {
   // Prefetches the next slot. It holds the ring's oldest record, which the processor has evicted from its caches by
   // now.
   __builtin_prefetch(state.ring + state.serial % area::kRingRecords * area::kOperationSize, 1);
+}
+
+const SiteCache::Entry& SiteCache::insert(const Entry& entry) {
+  Entry* set = &entries[set_of(entry.key)];
+  const auto fits = [&](const Entry& each) {
+    return each.key == 0 || (each.key == entry.key && each.addresses == entry.addresses);
+  };
+  Entry* place = std::find_if(set, set + kWays, fits);
+  if (place == set + kWays) place = set + replaced++ % kWays;
+  return *place = entry;
 }
 
 }  // namespace cudadiag::record

@@ -9,18 +9,18 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
-#include "record/clock.h"
-#include "record/output/arena_file.h"
+#include "record/guest.h"
 #include "record/output/earlier_areas.h"
 #include "wire/names/environment.h"
-#include "wire/names/rank_variables.h"
 
 namespace cudadiag::record {
 
@@ -181,6 +181,20 @@ void AreaMap::wake_launcher() {
   if (arena_ == nullptr) return;
   wire::atomic(arena_, arena::kEvents).fetch_add(1);
   syscall(SYS_futex, arena_ + arena::kEvents.offset, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// Checks the link's target first. A process that outlives its launcher still has the old path, but the process id in
+// this path may belong to another process by then. Opening a terminal or device of that process could have side
+// effects.
+int open_arena(int access) {
+  const char* path = getenv(wire::environment::kArena);
+  if (path == nullptr) return -1;
+  char target[64];
+  const ssize_t length = readlink(path, target, sizeof target);
+  if (length < 0) return -1;
+  const std::string_view found(target, static_cast<std::size_t>(length));
+  if (!found.starts_with(wire::arena::kLink)) return -1;
+  return ::open(path, access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 }  // namespace cudadiag::record

@@ -2,14 +2,16 @@
 // Without a launcher, this bounds the disk space of, for example, a service that is restarted again and again. In an
 // arena, it leaves room for a process that fails after thousands of others.
 //
-// In a folder, a process locks its area's file (flock) and then closes it. Its mapping of the file keeps the lock until the process
-// ends or calls exec. On overlayfs, a mapping keeps no lock. A process with the area's pid is therefore another sign of
-// life.
+// In a folder, a process locks its area's file (flock) and then closes it. Its mapping of the file keeps the lock
+// until the process ends or calls exec. On overlayfs, a mapping keeps no lock. A process with the area's pid is
+// therefore another sign of life.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace cudadiag::record {
 
@@ -32,5 +34,16 @@ bool lock_area(int file, std::uint32_t index);
 
 // Locks the new area file `fd` until the process ends. Call this before the file looks like an area.
 void mark_alive(int fd);
+
+// Finds out whether other processes are still running. When one process of a program fails, the parent process may kill
+// the others, which no recorder can observe.
+
+// Returns whether this pid namespace has a process with this id that has not ended.
+bool is_alive(std::uint32_t pid);
+
+// Fills `text` with the pids of the live processes that record in the same arena: decimal numbers separated by spaces,
+// as many as fit. Returns an empty text if the arena cannot be opened. Safe to call on any thread, even while the
+// process exits.
+std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "record/lock.h"
+#include "record/guest.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"
 #include "wire/intern.h"

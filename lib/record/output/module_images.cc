@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "record/uncancelled.h"
+#include "record/guest.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

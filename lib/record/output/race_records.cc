@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "record/clock.h"
-#include "wire/race_record.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
 

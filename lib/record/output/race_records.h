@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "record/calls/calls.h"
+#include "record/calls/launch_parameters.h"
 #include "record/calls/memory_calls.h"
-#include "record/calls/parameter_words.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graphs.h"
 #include "record/memory/copy_sources.h"

@@ -13,8 +13,8 @@
 #include <climits>
 #include <string_view>
 
-#include "record/output/arena_file.h"
-#include "record/output/decimal.h"
+#include "record/guest.h"
+#include "record/output/area_map.h"
 #include "wire/area.h"
 #include "wire/arena.h"
 #include "wire/names/environment.h"

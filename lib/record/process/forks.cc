@@ -6,10 +6,10 @@
 #include <atomic>
 #include <new>
 
+#include "record/guest.h"
 #include "record/output/unrecorded.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
-#include "record/uncancelled.h"
 
 namespace cudadiag::record {
 

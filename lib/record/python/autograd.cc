@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "record/python/foreign_fields.h"
-#include "record/stacks/loaded_library.h"
+#include "record/guest.h"
+#include "record/stacks/symbols.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {

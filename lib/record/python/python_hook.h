@@ -19,14 +19,68 @@
 // no part of the hook except what the package installs, because the package's modules are not in sys.modules.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include "record/calls/failures.h"
 #include "record/output/interner.h"
-#include "record/python/python_api.h"
 #include "record/rerun/window.h"
 
 namespace cudadiag::record {
+
+// The few functions of CPython's C API that the hook needs, looked up in the process. All except
+// PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
+struct PyObject;
+
+struct PythonFunction {  // PyMethodDef
+  const char* name;
+  PyObject* (*function)(PyObject* self, PyObject* argument);
+  int flags;
+  const char* documentation;
+};
+inline constexpr int kPythonNoArguments = 4, kPythonOneArgument = 8;  // METH_NOARGS, METH_O
+inline constexpr int kPythonFileInput = 257;                          // Py_file_input
+
+struct PythonApi {
+  // Returns false if the process has no interpreter, or if a function is missing.
+  bool load();
+
+  int (*is_initialized)() = nullptr;
+  int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
+  const void* (*main_interpreter)() = nullptr;               // needs no GIL
+  // All following functions need the GIL.
+  const void* (*interpreter)() = nullptr;          // the calling thread's interpreter
+  PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
+  PyObject* (*modules)() = nullptr;                // sys.modules: a borrowed reference
+  // an object of `sys`: a borrowed reference, or null without an exception
+  PyObject* (*system_object)(const char*) = nullptr;
+  PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
+  PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
+  PyObject* (*attribute)(PyObject*, const char*) = nullptr;
+  PyObject* (*new_dictionary)() = nullptr;
+  int (*set_item)(PyObject* dictionary, const char*, PyObject*) = nullptr;
+  PyObject* (*item)(PyObject* dictionary, const char*) = nullptr;  // a borrowed reference, or null without an exception
+  PyObject* (*call)(PyObject* function, ...) = nullptr;            // arguments, then a null pointer
+  PyObject* (*new_function)(PythonFunction*, PyObject*, PyObject*) = nullptr;
+  PyObject* (*new_string)(const char*) = nullptr;
+  const char* (*utf8)(PyObject*, ssize_t*) = nullptr;
+  PyObject* (*text_of)(PyObject*) = nullptr;
+  int (*is_true)(PyObject*) = nullptr;
+  long (*as_long)(PyObject*) = nullptr;
+  PyObject* (*new_bool)(long) = nullptr;
+  void (*drop)(PyObject*) = nullptr;
+  void (*fetch_error)(PyObject**, PyObject**, PyObject**) = nullptr;
+  void (*restore_error)(PyObject*, PyObject*, PyObject*) = nullptr;  // takes over the references
+  PyObject* (*error_occurred)() = nullptr;                           // a borrowed reference
+  int (*error_matches)(PyObject* type) = nullptr;
+  void (*clear_error)() = nullptr;
+  PyObject** exception = nullptr;  // PyExc_Exception
+  PyObject* none = nullptr;        // None
+};
 
 class PythonHook {
  public:
@@ -63,6 +117,22 @@ class PythonHook {
   std::atomic<const void*> file_ = nullptr;
 
   friend struct HookFunctions;
+};
+
+// Writes the output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Uses
+// write(2) for each line, so that the lines survive a crash of the process.
+class Deliveries {
+ public:
+  // Returns false if the line was dropped. Any thread may call this function.
+  bool add(std::string_view text);
+  // Writes to a separate file that keeps only the latest lines.
+  bool add_watched(std::string_view text);
+
+ private:
+  static int open(const char* suffix, int flags);
+
+  std::atomic<std::size_t> used_ = 0;
+  std::atomic<std::uint64_t> watched_ = 0;
 };
 
 }  // namespace cudadiag::record

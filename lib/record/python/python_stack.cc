@@ -8,9 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "record/output/decimal.h"
-#include "record/python/foreign_fields.h"
-#include "record/scratch.h"
+#include "record/guest.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

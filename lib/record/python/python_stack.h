@@ -37,7 +37,6 @@ class PythonStacks {
   // Returns an address inside the interpreter's module. A native stack ends before its first frame in this module.
   std::uintptr_t interpreter() const { return interpreter_; }
 
-  // Returns the current stack's id, or 0 if this thread has no Python frame.
   std::uint32_t current();
   // Returns the id of the stack with these frames, innermost first. Uses only the first kFrames frames. Needs the GIL.
   // Returns 0 if the code objects do not match the layout.

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "record/clock.h"
-#include "record/uncancelled.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "record/calls/failures.h"
-#include "record/calls/launch_arguments.h"
+#include "record/calls/launch_parameters.h"
 #include "record/cupti/driver_api.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"

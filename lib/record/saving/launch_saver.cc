@@ -7,20 +7,20 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <new>
-#include <span>
 #include <utility>
 
+#include "record/guest.h"
 #include "record/output/unrecorded.h"
-#include "record/saving/description_records.h"
-#include "record/saving/followed_graphs.h"
-#include "record/saving/global_names.h"
-#include "record/scratch.h"
-#include "record/uncancelled.h"
+#include "record/saving/image_reader.h"
+#include "record/saving/node_saver.h"
+#include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::record {
 
@@ -30,6 +30,66 @@ using format::Reach;
 using format::Record;
 
 namespace {
+
+// Writes the records of a saved launch's description (wire/rerun/saved_launch.h) to its file. Ignores failed writes,
+// because readers reject a truncated description.
+
+// The payload is `first`, followed by `after`.
+void put(int file, wire::saved_launch::Record kind, std::span<const std::byte> first,
+         std::span<const std::byte> after = {});
+
+template <typename First, typename Second>
+void put_pair(int file, wire::saved_launch::Record kind, First first, Second second) {
+  std::array<std::byte, sizeof(Second) == 8 ? 16 : 8> payload{};
+  memcpy(payload.data(), &first, sizeof first);
+  memcpy(payload.data() + payload.size() - sizeof second, &second, sizeof second);
+  put(file, kind, payload);
+}
+
+namespace format = wire::saved_launch;
+
+bool write_all(int file, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const std::byte*>(data);
+  while (size > 0) {
+    const ssize_t written = write(file, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+void put(int file, format::Record kind, std::span<const std::byte> first, std::span<const std::byte> after) {
+  const std::size_t length = first.size() + after.size();
+  std::array<std::byte, format::kRecordHead> head{};
+  wire::store(head.data(), format::kKind, static_cast<std::uint32_t>(kind));
+  wire::store(head.data(), format::kLength, static_cast<std::uint32_t>(length));
+  const std::array<std::byte, 8> padding{};
+  const iovec parts[] = {{head.data(), head.size()},
+                         {const_cast<std::byte*>(first.data()), first.size()},
+                         {const_cast<std::byte*>(after.data()), after.size()},
+                         {const_cast<std::byte*>(padding.data()), (8 - length % 8) % 8}};
+  // Ignores failed writes (see the header).
+  if (writev(file, parts, 4) < 0) return;
+}
+
+std::span<const std::byte> bytes_of(const char* text) {
+  return {reinterpret_cast<const std::byte*>(text), strnlen(text, PATH_MAX)};
+}
+
+std::array<std::byte, format::kBlockSize> encoded(const SavedMemory::Block& block, std::uint32_t number) {
+  std::array<std::byte, format::kBlockSize> to{};
+  wire::store(to.data(), format::kAddress, block.address);
+  wire::store(to.data(), format::kBytes, block.bytes);
+  wire::store(to.data(), format::kSavedFrom, block.from);
+  wire::store(to.data(), format::kSavedBytes, block.saved);
+  wire::store(to.data(), format::kNumber, number);
+  wire::store(to.data(), format::kMemoryKind, static_cast<std::uint32_t>(block.kind));
+  wire::store(to.data(), format::kReach, static_cast<std::uint32_t>(block.reach));
+  wire::store(to.data(), format::kUnsaved, static_cast<std::uint32_t>(block.unsaved));
+  return to;
+}
 
 template <std::size_t kSize>
 using Bytes = std::array<std::byte, kSize>;

@@ -8,13 +8,13 @@
 #include <span>
 
 #include "record/calls/calls.h"
-#include "record/calls/parameter_layouts.h"
+#include "record/calls/launch_parameters.h"
+#include "record/cupti/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/saving/loaded_images.h"
 #include "record/saving/saved_memory.h"
-#include "record/saving/saving_api.h"
 
 namespace cudadiag::record {
 

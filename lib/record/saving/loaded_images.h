@@ -8,14 +8,13 @@
 #include <cuda.h>
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "record/lock.h"
+#include "record/cupti/driver_api.h"
+#include "record/guest.h"
 #include "record/output/id_table.h"
-#include "record/saving/image_extent.h"
-#include "record/saving/saving_api.h"
+#include "record/saving/image_reader.h"
 
 namespace cudadiag::record {
 

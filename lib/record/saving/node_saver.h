@@ -11,13 +11,96 @@
 #include <cuda.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
-#include "record/graphs/nodes_before.h"
-#include "record/saving/followed_graphs.h"
+#include "record/calls/graph_calls.h"
+#include "record/calls/launch_parameters.h"
+#include "record/cupti/driver_api.h"
+#include "record/graphs/graph_description.h"
+#include "record/guest.h"
+#include "record/output/interner.h"
 #include "record/saving/launch_saver.h"
+#include "wire/rerun/window.h"
 
 namespace cudadiag::record {
+
+// Tracks the executable graphs that contain a node to save, and the kernel launch of that node. Created only in a rerun
+// that saves a graph node (saving/node_saver.h).
+//
+// The driver identifies a node of an executable graph by the node of the source graph. However, programs destroy the
+// source graph: PyTorch does so right after the instantiation. This class keeps the source graph until the executable
+// graph is destroyed.
+
+// The kernel launch of a node, with contiguous parameters.
+struct NodeLaunch {
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
+  static constexpr std::size_t kMostAttributes = 4;
+
+  bool known;               // false if the recorder did not decode the call that set this launch
+  bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
+  CUfunction function;      // a CUfunction or a CUkernel
+  std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
+  std::uint32_t attribute_count;
+  CUlaunchAttribute attributes[kMostAttributes];
+  std::size_t size;
+  alignas(8) std::byte bytes[kMostBytes];
+};
+
+struct FollowedGraph {
+  CUgraphExec exec = nullptr;  // null if the entry is free
+  CUgraph source = nullptr;    // the graph whose nodes identify the nodes of `exec`
+  bool named = false;          // true if the nodes of `source` still identify those of `exec`
+  bool kept = false;           // true if the program has destroyed `source`, so that only this class keeps it
+  std::uint32_t node = 0;      // index of the node to save; `count` if none
+  std::uint32_t count = 0, edge_count = 0;
+  struct Parts;
+  Parts* parts = nullptr;
+
+  std::span<const CUgraphNode> handles() const;
+  std::span<const std::uint8_t> types() const;  // see wire/graph_node.h
+  std::span<const std::uint32_t> parents() const;
+  std::span<const GraphEdge> edges() const;
+  const NodeLaunch& launch() const;
+};
+
+class FollowedGraphs {
+ public:
+  static constexpr std::size_t kMostGraphs = 512;
+
+  struct Rooms {
+    const DriverApi& driver;
+    const SavingApi& api;
+    const Interner& interner;
+    ParameterLayouts& layouts;
+    std::span<const wire::window::Node> nodes;
+  };
+  explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
+
+  // Call this after the executable graph was instantiated or updated. `description` describes the call's source graph.
+  void described(const GraphCall& call, GraphDescription& description);
+  void node_set(const GraphCall& call);
+  // Call this before the driver destroys the graph.
+  void exec_destroyed(CUgraphExec exec);
+  // Call this before the driver destroys the graph. Returns true if the driver must not be called.
+  bool keeps(CUgraph graph);
+
+  // The result stays valid during the launch, because programs must not destroy a graph during its launch.
+  const FollowedGraph* find(CUgraphExec exec) const;
+
+ private:
+  FollowedGraph* place_of(CUgraphExec exec);
+  void made(const GraphCall& call, const GraphDescription& description);
+  void choose_node(FollowedGraph& graph, GraphDescription& description);
+  void read_launch(FollowedGraph& graph, const CUDA_KERNEL_NODE_PARAMS& from) const;
+  void read_attributes(FollowedGraph& graph, CUgraphNode node) const;
+  void drop(FollowedGraph& graph);
+
+  Rooms rooms_;
+  mutable Mutex mutex_;
+  std::array<FollowedGraph, kMostGraphs> graphs_{};
+};
 
 class ExclusiveWait;
 

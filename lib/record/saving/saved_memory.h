@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "record/cupti/driver_api.h"
 #include "record/memory/allocations.h"
-#include "record/saving/saving_api.h"
 #include "wire/rerun/saved_launch.h"
 
 namespace cudadiag::record {

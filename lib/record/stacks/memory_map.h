@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/scratch.h"
-#include "record/uncancelled.h"
+#include "record/guest.h"
 
 namespace cudadiag::record {
 

@@ -1,13 +1,17 @@
-// Finds the executable or library that contains an address, without the dynamic loader's lock. Uses the lock-free
-// _dl_find_object of glibc 2.35 and later. With an older glibc, each look-up reads /proc/self/maps.
+// Finds the executable or library that contains an address, and tracks the libraries that the program may close.
 #pragma once
 
 #include <elf.h>
 
+#include <array>
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "record/guest.h"
+#include "record/stacks/stack_shapes.h"
 
 struct link_map;
 
@@ -30,10 +34,11 @@ struct LoadedModule {
   std::span<const std::byte> build_id;
 };
 
+// Takes no lock of the dynamic loader. Uses the lock-free _dl_find_object of glibc 2.35 and later. With an older glibc,
+// each look-up reads /proc/self/maps.
 class Modules {
  public:
   static void start();
-  // Returns false if no module contains the address.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
   // Returns true if look-ups find only modules that the dynamic loader has initialised, which requires _dl_find_object.
@@ -45,6 +50,37 @@ class Modules {
   static std::uint64_t identity(const LoadedModule& module);
   // Writes the path of the module's file to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);
+};
+
+// Tracks libraries in stacks that the program has opened at run time, and may close. Once one is closed, a different
+// library with similar code may be loaded at the same address. If neither library has device code, the recorder cannot
+// notice the change in any other way. CUDA's own libraries are not included.
+class OpenedModules {
+ public:
+  void start();
+  void met(const LoadedModule& module, std::uint64_t identity);
+  // Returns 1 + the index of the innermost of these libraries on the stack; 0 if there is none.
+  std::uint8_t in(const StackShape& shape, std::uintptr_t stack_pointer) const;
+  bool is_still_there(std::uint8_t module) const;
+  void forget() { count_.store(0, std::memory_order_release); }
+
+ private:
+  struct Module {
+    std::atomic<std::uintptr_t> begin, end;
+    std::atomic<std::uint64_t> identity;
+    // The address of the module's build-id; 0 unless the build-id is in the module's first page. A smaller module may
+    // replace this one, and later pages may then be unmapped.
+    std::atomic<std::uintptr_t> words;
+    std::atomic<std::uint64_t> first_words;
+  };
+  static bool is_occupied(const Module& place);
+  std::size_t place_for(std::uintptr_t begin) const;
+  bool came_with_program(const LoadedModule& module) const;
+
+  const link_map* program_ = nullptr;
+  std::atomic<std::size_t> count_ = 0;
+  std::array<Module, 32> modules_;
+  Mutex mutex_;
 };
 
 }  // namespace cudadiag::record

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/readable.h"
-#include "record/scratch.h"
-#include "record/stacks/return_address.h"
-#include "record/stacks/thread_stacks.h"
+#include "record/guest.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -8,7 +8,6 @@
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
 #include "record/stacks/modules.h"
-#include "record/stacks/opened_modules.h"
 #include "record/stacks/unwinder.h"
 
 namespace cudadiag::record {
@@ -28,7 +27,7 @@ class NativeStacks {
   struct Recognition {
     const StackShape* shape;
     std::uint64_t addresses;
-    std::uint8_t opened;  // a library in the stack (opened_modules.h); 0 if none
+    std::uint8_t opened;  // a library in the stack (modules.h); 0 if none
   };
   // Returns the current stack's id, or 0 if the stack is unknown. `stack_pointer` is the frame address of the
   // recorder's callback. `salt` distinguishes calls at the same depth (callback id, kernel). `python` is true if Python

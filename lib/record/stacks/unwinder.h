@@ -3,6 +3,7 @@
 // This definition works with any glibc, and takes no lock of the dynamic loader.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,5 +21,35 @@ struct UnwoundFrame {
 // below `stack_pointer`. Returns the number of frames. Stops before an address in [stop_begin, stop_end).
 std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
                    std::span<UnwoundFrame> frames, bool& truncated);
+
+// The stack that a thread runs on: its own, or that of a coroutine. A thread may run hundreds of coroutines. The bounds
+// of a stack are read from the memory map when the stack is first seen. Later, the stack may have been freed, and a
+// different one may be at its address.
+struct ThreadState;
+
+struct StackRange {
+  std::uintptr_t low, high;  // as mapped; zero if none
+
+  bool has(std::uintptr_t address) const { return address >= low && address < high; }
+};
+
+struct KnownStacks {
+  static constexpr std::size_t kSets = 128;
+  static constexpr std::size_t kWays = 4;
+
+  StackRange* set_of(std::uintptr_t stack_pointer) {
+    constexpr unsigned kPageBits = 12, kSetBits = 7;
+    static_assert(kSets == 1 << kSetBits);
+    const std::uint64_t page = stack_pointer >> kPageBits;
+    return &ranges[(page * 0x9e3779b97f4a7c15 >> (64 - kSetBits)) * kWays];
+  }
+  // The page of the stack pointer determines the set. In each set, the newest stack comes first.
+  std::array<StackRange, kSets * kWays> ranges;
+};
+
+// Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
+bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
+// Call this when the stack has been freed or replaced.
+void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

@@ -8,7 +8,7 @@
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/html/figures.h"
-#include "report/html/rows.h"
+#include "report/html/markup.h"
 
 namespace cudadiag::report {
 namespace {

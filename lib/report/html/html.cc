@@ -4,21 +4,43 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
+#include "diagnose/facts/model.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/html/finding_article.h"
-#include "report/html/finding_groups.h"
 #include "report/html/markup.h"
-#include "report/html/rows.h"
 #include "report/html/style.h"
 #include "report/report_page.h"
-#include "report/sharing/shareable.h"
+#include "report/sharing/redaction.h"
 #include "report/text.h"
 
 namespace cudadiag::report {
+
 namespace {
+
+// Groups the findings of processes that failed in the same way, such as the ranks of a job. Each group gets one
+// article.
+
+// Returns for each group the indices of its findings. Groups are in the order of the report. Each race is a group of
+// its own.
+std::vector<std::vector<std::size_t>> groups_of_findings(const diagnose::Diagnosis& report) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    const diagnose::Finding& finding = report.findings[i];
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& each) {
+      const diagnose::Finding& first = report.findings[each.front()];
+      return !finding.race && !first.race && first.pid != finding.pid && first.kind == finding.kind &&
+             first.code == finding.code && first.title == finding.title &&
+             diagnose::same_line(first.location, finding.location);
+    });
+    group == groups.end() ? groups.push_back({i}) : group->push_back(i);
+  }
+  return groups;
+}
 
 // Returns a line with the command, the time of the run, and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {

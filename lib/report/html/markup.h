@@ -1,9 +1,10 @@
-// Escapes text for a page, so that text from the target cannot become markup.
+// Writes text and sections of a report as HTML. Escapes text, so that text from the target cannot become markup.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "report/page.h"
 #include "report/sharing/redaction.h"
 
 namespace cudadiag::report {
@@ -22,5 +23,12 @@ class Markup {
  private:
   const Redaction* redaction_;
 };
+
+// Returns a table row. Folds a section if it has many lines.
+std::string row(const Section& section, const Markup& markup);
+std::string table(const std::string& rows);
+
+// Returns a stack, folded.
+std::string folded(const Section& section, const Markup& markup);
 
 }  // namespace cudadiag::report

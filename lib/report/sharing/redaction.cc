@@ -10,6 +10,7 @@
 #include "report/sharing/secret_patterns.h"
 
 namespace cudadiag::report {
+
 namespace {
 
 constexpr const char* kRedacted = "REDACTED";
@@ -463,6 +464,12 @@ std::string Redaction::json(std::string_view document) const {
   Json parsed = Json::parse(document);
   redact(parsed, *this);
   return parsed.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report) {
+  report.command = without_secrets(report.command);
+  for (diagnose::ProcessLine& process : report.processes) process.argv = without_secrets(process.argv);
+  return report;
 }
 
 }  // namespace cudadiag::report

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnose/facts/model.h"
+
 namespace cudadiag::report {
 
 // Returns the words of a command without its secrets; removes nothing else. Call this before the words are quoted for a
@@ -30,5 +32,8 @@ class Redaction {
   std::vector<std::string> homes_, users_, hosts_;
   bool removes_users_ = false;  // also those whose names are unknown, in /home/NAME
 };
+
+// Removes secrets from the command lines of a report that other people will see: a page, SARIF or a bundle.
+diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report);
 
 }  // namespace cudadiag::report

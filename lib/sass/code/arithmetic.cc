@@ -7,8 +7,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "sass/code/written.h"
-
 namespace cudadiag::sass {
 namespace {
 

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
-
-#include "sass/code/written.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sass/code/constant_bank.h"
+#include "sass/code/memory_operands.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sass/code/flow.h"
-#include "sass/code/written.h"
+#include "sass/code/lines.h"
 
 namespace cudadiag::sass {
 

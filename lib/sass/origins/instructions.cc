@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
-#include <vector>
 
 namespace cudadiag::sass {
 namespace {
@@ -246,7 +245,6 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   return negative ? Lead::down : Lead::anywhere;
 }
 
-// Returns the term for a product or a left shift.
 Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
   const bool multiplied = s.i.base().ends_with("IMAD");
   Term made;

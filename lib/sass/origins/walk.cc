@@ -20,7 +20,6 @@ class Walk {
   Walk(const Program& program, Instructions& instructions, OriginSets& sets)
       : program_(program), instructions_(instructions), sets_(sets), state_(sets) {}
 
-  // Returns false if the walk takes too long.
   bool run() {
     entries_[0] = {};
     open_.insert(0);

@@ -9,7 +9,7 @@
 
 #include "sass/code/detours.h"
 #include "sass/threads/calculator.h"
-#include "sass/threads/lattices.h"
+#include "sass/threads/forms.h"
 
 namespace cudadiag::sass {
 
@@ -21,7 +21,6 @@ struct MayAccess {
 };
 using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
-// Returns all threads of a launch.
 std::optional<Box> all_threads(const LaunchValues& launch);
 
 class FollowedLaunch {

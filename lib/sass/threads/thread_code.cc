@@ -103,7 +103,6 @@ Source source_of(std::string_view text) {
   return out;
 }
 
-// Returns whether the instruction moves whole registers unchanged.
 bool is_plain_move(const Instruction& i) {
   return !(i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("OR"));
 }

@@ -9,7 +9,7 @@
 
 #include "sass/code/arithmetic.h"
 #include "sass/code/flow.h"
-#include "sass/code/written.h"
+#include "sass/code/lines.h"
 #include "sass/mode.h"
 
 namespace cudadiag::sass {

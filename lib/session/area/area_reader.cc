@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "session/area/area_regions.h"
 #include "session/area/call_name.h"
-#include "session/area/collectives_reader.h"
-#include "session/area/failed_call_reader.h"
 #include "session/area/intern_reader.h"
 #include "session/area/launch_parameters.h"
 #include "session/area/operation_decoder.h"
-#include "session/area/unqueued_operations.h"
 
 namespace cudadiag::session {
 namespace {

@@ -18,7 +18,6 @@ struct AreaContents {
   std::string error;
 };
 
-// Returns why these bytes cannot be read as an area.
 std::string not_an_area(std::span<const std::byte> area);
 
 // If the process is live, `area` may change while it is read, and torn records are dropped. In this case, pass the

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/text.h"
 #include "wire/bytes.h"
 #include "wire/intern.h"
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/number.h"
 #include "base/processes.h"
+#include "base/text.h"
 #include "session/plain_file.h"
 
 namespace cudadiag::session {

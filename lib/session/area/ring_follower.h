@@ -5,7 +5,6 @@
 // records are lost. The reader is notified of the loss before it receives any record that may follow the lost ones.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,8 +1,12 @@
 #include "session/log/logged_history.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -10,11 +14,128 @@
 
 #include "base/plain_folder.h"
 #include "session/area/operation_decoder.h"
-#include "session/notes/forward_search.h"
-#include "session/notes/issue_numbers.h"
 
 namespace cudadiag::session {
+
 namespace {
+
+// Numbers operations with the help of a full log. The number of an operation is how many operations its process had
+// issued up to and including this operation.
+class IssueNumbers {
+ public:
+  // `operations` are the operations to number, sorted by ticks.
+  explicit IssueNumbers(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
+
+  // Call this once for each operation of the process, including those to number. Calls in roughly ascending order are
+  // cheap.
+  void count(wire::operation::Kind kind, std::uint64_t ticks);
+  // `issued` is the number of operations of the whole process. No operation at or after `since` (ticks) is missing.
+  // `since` is 0 if no operation is missing at all.
+  void write(std::uint64_t issued, std::uint64_t since);
+
+ private:
+  struct Counts {
+    std::uint64_t operations = 0, kernels = 0, graphs = 0;
+  };
+  std::vector<Operation>& operations_;
+  std::vector<Counts> counts_;  // number issued from the previous operation to this one; last: after all of them
+  std::size_t at_ = 0;
+};
+
+using wire::operation::Kind;
+
+void IssueNumbers::count(Kind kind, std::uint64_t ticks) {
+  const bool there = (at_ == operations_.size() || operations_[at_].ticks >= ticks) &&
+                     (at_ == 0 || operations_[at_ - 1].ticks < ticks);
+  if (!there) {
+    const auto next = std::lower_bound(operations_.begin(), operations_.end(), ticks,
+                                       [](const Operation& operation, std::uint64_t t) { return operation.ticks < t; });
+    at_ = static_cast<std::size_t>(next - operations_.begin());
+  }
+  counts_[at_].operations += wire::operation::has_ordinal(kind);
+  counts_[at_].kernels += kind == Kind::kernel;
+  counts_[at_].graphs += kind == Kind::graph;
+}
+
+void IssueNumbers::write(std::uint64_t issued, std::uint64_t since) {
+  std::uint64_t counted = 0;
+  for (const Counts& counts : counts_) counted += counts.operations;
+  if (since == 0) issued = counted;
+  if (issued < counted) return;
+  Counts so_far;
+  so_far.operations = issued - counted;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    so_far.operations += counts_[i].operations;
+    so_far.kernels += counts_[i].kernels;
+    so_far.graphs += counts_[i].graphs;
+    Operation& operation = operations_[i];
+    if (operation.ticks < since) continue;
+    operation.issued = so_far.operations;
+    if (since == 0 && operation.kind == Kind::kernel && so_far.graphs == 0) operation.kernels = so_far.kernels;
+  }
+}
+
+// Searches a full log for the forward launches of autograd nodes (wire/operation.h). The nodes are those whose backward
+// functions were running when the process stopped.
+class ForwardSearch {
+ public:
+  // For each stream, `completed` contains the ordinal of the last operation that is known to have finished. Ignores
+  // records older than `since`.
+  ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
+
+  bool any() const { return any_; }
+  // Call this for each record of the log, right after reading it.
+  void look_at(const LogReader& log);
+  // Returns the launches. For each thread, also returns one older record, which shows that no earlier launch belongs to
+  // these nodes. Returns an empty list if there are too many launches, because an incomplete list is misleading.
+  std::vector<LoggedRecord> found() &&;
+
+ private:
+  struct Thread {
+    std::set<std::uint32_t> nodes;
+    std::optional<LoggedRecord> before;
+  };
+  std::array<Thread, 256> threads_;  // by PyTorch's thread number
+  std::uint64_t since_;
+  bool any_ = false;
+  std::vector<LoggedRecord> found_;
+};
+
+namespace o = wire::operation;
+
+constexpr std::size_t kMost = 1u << 20;
+
+ForwardSearch::ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed,
+                             std::uint64_t since)
+    : since_(since) {
+  for (const Operation& operation : record.operations) {
+    const Origin& origin = operation.origin;
+    const bool numbered = origin.node_thread != 0 && origin.node_thread != o::kManyThreads &&
+                          origin.node_thread < threads_.size() && origin.node != o::kUnnumbered;
+    if (!numbered || operation.stream >= completed.size() || operation.ordinal <= completed[operation.stream]) continue;
+    threads_[origin.node_thread].nodes.insert(origin.node);
+    any_ = true;
+  }
+}
+
+void ForwardSearch::look_at(const LogReader& log) {
+  const std::byte* record = log.record();
+  Thread& thread = threads_[wire::load(record, o::kOwnThread)];
+  if (thread.nodes.empty() || wire::load(record, o::kTicks) < since_) return;
+  const std::uint32_t number = wire::load(record, o::kNumber);
+  if (found_.size() < kMost && thread.nodes.contains(number - 1)) found_.push_back(log.current());
+  // Compares the numbers by their signed difference, because they wrap around.
+  const bool before = static_cast<std::int32_t>(number - *thread.nodes.begin()) <= 0;
+  if (before || log.serial() == 1) thread.before = log.current();
+}
+
+std::vector<LoggedRecord> ForwardSearch::found() && {
+  if (found_.size() >= kMost) return {};
+  for (const Thread& thread : threads_) {
+    if (thread.before) found_.push_back(*thread.before);
+  }
+  return std::move(found_);
+}
 
 namespace o = wire::operation;
 using o::Kind;

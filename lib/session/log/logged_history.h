@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "session/log/log_reader.h"
+#include "session/log/full_log.h"
 #include "session/process_record.h"
 #include "session/session.h"
 

@@ -6,12 +6,9 @@
 #include <deque>
 #include <initializer_list>
 #include <iterator>
-#include <string_view>
-#include <utility>
 
-#include "base/number.h"
 #include "base/plain_folder.h"
-#include "base/words.h"
+#include "base/text.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
 #include "session/session.h"

@@ -1,6 +1,6 @@
 #include "session/notes/races.h"
 
-#include "base/words.h"
+#include "base/text.h"
 #include "session/json_values.h"
 
 namespace cudadiag::session {

@@ -13,7 +13,6 @@ std::string quantity(std::uint64_t bytes) {
   return bytes < kMebibyte ? std::to_string(bytes) + " bytes" : std::to_string(bytes / kMebibyte) + " MiB";
 }
 
-// Returns a clause that says how much memory was not saved.
 std::string gap(const ReplayTally& tally) {
   if (tally.unsaved > 0) return quantity(tally.unsaved) + " of the memory that it could reach was not saved";
   return tally.lacks_more ? "part of the memory that it could reach was not saved" : "";

@@ -1,7 +1,6 @@
 #include "session/notes/stalls.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "session/json_values.h"

@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "base/plain_folder.h"
 #include "session/session_reader.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/scratch_folder.h"
+#include "base/plain_folder.h"
 #include "launch/process.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"

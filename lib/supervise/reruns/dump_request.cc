@@ -6,12 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/file_descriptor.h"
-#include "base/number.h"
+#include "base/text.h"
 
 namespace cudadiag::supervise {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,6 +68,22 @@ bool DumpRequest::proceed() {
   if (asked_.empty()) return false;
   const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });
   return gone || Clock::now() > patience_;
+}
+
+bool DumpProgress::moves() {
+  constexpr std::uint64_t kTail = 512;  // more than any line that the driver prints
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(output_, error);
+  if (error || size <= size_) return false;
+  size_ = size;
+  std::ifstream file(output_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(size > kTail ? size - kTail : 0));
+  std::string tail(kTail, '\0');
+  file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  std::string_view last(tail.data(), static_cast<std::size_t>(file.gcount()));
+  while (last.ends_with('\n')) last.remove_suffix(1);
+  last.remove_prefix(last.rfind('\n') + 1);
+  return last.find("] coredump: ") != std::string_view::npos;
 }
 
 }  // namespace cudadiag::supervise

@@ -42,7 +42,7 @@ enum class Task {
   replay_launch,  // runs the saved launch, not the command
 };
 
-// What is known when a pass is considered.
+// The facts from which the table decides whether a pass is made.
 struct Known {
   const session::Session& session;
   const analyse::Analysis& analysis;

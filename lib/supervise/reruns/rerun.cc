@@ -29,7 +29,6 @@
 #include "supervise/reruns/rerun_watch.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
-#include "supervise/tools/failing_code.h"
 #include "symbolize/file_time.h"
 #include "wire/names/environment.h"
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/write_all.h"
+#include "base/file_descriptor.h"
 #include "launch/optional_thread.h"
 
 namespace cudadiag::supervise {

@@ -4,7 +4,7 @@
 //   It cannot seek or truncate its output.
 //   If it makes its output nonblocking, a write can fail with EAGAIN.
 //   Opening /dev/stdout again does not start from the beginning.
-// It is no terminal in either case, so it buffers and colours its output as before.
+// Neither is a terminal, so the program buffers and colours its output as before.
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,10 @@
 #include "analyse/first_failure.h"
 #include "launch/gpu_processes.h"
 #include "launch/isolation/isolation.h"
-#include "session/root_exposure.h"
+#include "session/ownership.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/rerun_times.h"
 #include "wire/names/environment.h"
-#include "wire/names/rank_variables.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -10,8 +10,6 @@
 #include "launch/arena.h"
 #include "launch/process.h"
 #include "launch/supervised/supervised.h"
-#include "launch/watcher.h"
-#include "supervise/reruns/dump_progress.h"
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun.h"
 

@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <variant>
 
 #include "base/file_descriptor.h"
-#include "base/write_all.h"
+#include "evidence/core_file.h"
 #include "launch/process.h"
+#include "session/session_folders.h"
 #include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {
+
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kTimeLimit{5};
 constexpr std::size_t kLongestInstruction = 200;
 
 // Returns "SM90" for "sm_90", and "" for any other form. The check is strict, because the text comes from the dump and
@@ -51,12 +54,23 @@ std::string disassembled(const evidence::FunctionCode& code, const std::string& 
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (input.get() < 0 || !base::write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
-  ToolRun run = run_tool({tool, "-b", architecture, path}, kPatience, relay);
+  ToolRun run = run_tool({tool, "-b", architecture, path}, kTimeLimit, relay);
   return run.end.code == 0 && run.output.size() <= kMost ? std::move(run.output) : "";
 }
 
 std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text) {
   return instruction_at(text, code.offset);
+}
+
+std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
+                                              const std::vector<std::string>& command, launch::SignalRelay& relay) {
+  if (dump.empty()) return std::nullopt;
+  const auto read = evidence::read_core(writer.pass_folder() / dump);
+  const auto* core = std::get_if<evidence::Testimony>(&read);
+  if (core == nullptr || !core->failure || !core->failure->code || !core->failure->state) return std::nullopt;
+  const std::string text = disassembled(*core->failure->code, find_disassembler(command), relay);
+  if (text.empty()) return std::nullopt;
+  return writer.store_text(writer.pass_folder() / session::kCodeFile, text);
 }
 
 }  // namespace cudadiag::supervise

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/words.h"
+#include "base/text.h"
 #include "launch/process.h"
 #include "supervise/tools/toolkit.h"
 

@@ -12,7 +12,6 @@
 #include <variant>
 
 #include "base/file_descriptor.h"
-#include "base/read_part.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"

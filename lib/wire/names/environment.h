@@ -38,3 +38,20 @@ inline constexpr const char* kProfilerPlugin = "NCCL_PROFILER_PLUGIN";
 inline constexpr const char* kProfiler = "CUDADIAG_NCCL_PROFILER";
 
 }  // namespace cudadiag::wire::environment
+
+namespace cudadiag::wire {
+
+// The environment variables in which job launchers pass the number of ranks and the process's own rank. The recorder
+// stores the rank of each process. The launcher reads the number of ranks before an automatic rerun.
+struct RankVariables {
+  const char* size;
+  const char* rank;
+};
+
+inline constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},  // torchrun, accelerate
+                                                   {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                                   {"PMI_SIZE", "PMI_RANK"},
+                                                   {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                                                   {"SLURM_NTASKS", "SLURM_PROCID"}};
+
+}  // namespace cudadiag::wire

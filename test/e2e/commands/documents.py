@@ -43,13 +43,11 @@ def help_has_groups_of_at_most_ten_and_fits_the_terminal(machine):
 
 
 def old_options_work_but_are_not_listed(machine):
-    text = expect_success(machine.cudadiag("run", "--help-all")).stdout + _in_bash_text(machine)
+    text = "".join(expect_success(machine.cudadiag(*words)).stdout for words in
+                   (("run", "--help-all"), ("completion", "for", "run", "--")))
+    expect_in("--rerun\t", text, "completions")
     for option in ("--hang-report", "--hang-dump"):
         expect(option in text, False, f"whether {option} is listed")
-
-
-def _in_bash_text(machine):
-    return expect_success(machine.cudadiag("completion", "bash")).stdout
 
 
 def first_list_of_commands_omits_what_few_need(machine):

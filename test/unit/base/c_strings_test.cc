@@ -1,8 +1,8 @@
-#include "base/c_strings.h"
-
 #include <doctest/doctest.h>
 
 #include <string_view>
+
+#include "base/text.h"
 
 namespace cudadiag::base {
 

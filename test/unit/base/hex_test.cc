@@ -1,6 +1,6 @@
-#include "base/hex.h"
-
 #include <doctest/doctest.h>
+
+#include "base/text.h"
 
 namespace cudadiag::base {
 

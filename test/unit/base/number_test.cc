@@ -1,8 +1,8 @@
-#include "base/number.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "base/text.h"
 
 namespace cudadiag::base {
 

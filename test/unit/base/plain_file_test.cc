@@ -1,10 +1,9 @@
-#include "base/plain_file.h"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 
+#include "base/file_descriptor.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::base {

@@ -1,21 +1,25 @@
-#include "options/completion.h"
-
 #include <doctest/doctest.h>
 
+#include "commands/commands.h"
 #include "options/command_line.h"
 
 namespace cudadiag::command {
 namespace {
 
+using Rows = std::vector<std::string>;
+
 struct Example {
   Example() {
     auto* sail = app.add_subcommand("sail", "go by wind");
+    sail->set_help_flag();
     add_text(sail, "-o,--output", folder, "FOLDER", "where it's kept");
     add_word(sail, "--speed", speed, Words<int>{{"slow", 1}, {"fast", 2}}, "how [fast]: two words");
     sail->add_flag("--night", night, "in the dark");
+    sail->add_flag("--old", night, "an old name")->group("");
     sail->add_option("COMMAND", command, "what to run")->required();
     app.add_subcommand("inner", "for itself")->group("");
   }
+  Rows after(const Rows& words) const { return completions(app, words); }
 
   CLI::App app{"An example", "cudadiag"};
   std::string folder;
@@ -24,25 +28,34 @@ struct Example {
   std::vector<std::string> command;
 };
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-TEST_CASE("each shell's script has every option of every visible command") {
+TEST_CASE("visible subcommands and options are completed, with their descriptions") {
   const Example example;
-  for (const Shell shell : {Shell::bash, Shell::zsh, Shell::fish}) {
-    const std::string script = completion_script(example.app, shell);
-    CAPTURE(script);
-    for (const char* name : {"sail", "output", "speed", "slow", "fast", "night"}) CHECK(has(script, name));
-    CHECK_FALSE(has(script, "inner"));
-  }
+  CHECK(example.after({""}) == Rows{"sail\tgo by wind", "help", "--help", "--version"});
+  CHECK(example.after({"help", "s"}) == Rows{"sail\tgo by wind"});
+  CHECK(example.after({"sail", "-"}) == Rows{"-o\twhere it's kept", "--output\twhere it's kept",
+                                             "--speed\thow [fast]: two words", "--night\tin the dark"});
+  CHECK(example.after({"sail", "--night", "--ni"}) == Rows{"--night\tin the dark"});
+  CHECK(example.after({"row", "--ni"}).empty());
 }
 
-TEST_CASE("descriptions are quoted as each shell requires") {
+TEST_CASE("the value of an option is completed in each notation") {
   const Example example;
-  CHECK(has(completion_script(example.app, Shell::zsh),
-            R"('(-o --output)--output=[where it'\''s kept]:FOLDER:_files -/')"));
-  CHECK(has(completion_script(example.app, Shell::zsh), R"(how \[fast\]\: two words]:slow|fast:(slow fast)')"));
-  CHECK(has(completion_script(example.app, Shell::fish), R"( -s o -l output -x -a '(__fish_complete_directories)' -d )"
-                                                         R"('where it'\''s kept')"));
+  CHECK(example.after({"sail", "--speed", ""}) == Rows{"slow", "fast"});
+  CHECK(example.after({"sail", "--speed", "f"}) == Rows{"fast"});
+  CHECK(example.after({"sail", "--speed", "="}) == Rows{"slow", "fast"});
+  CHECK(example.after({"sail", "--speed", "=", "s"}) == Rows{"slow"});
+  CHECK(example.after({"sail", "--speed=s"}) == Rows{"--speed=slow"});
+  CHECK(example.after({"sail", "-o", "x"}) == Rows{":folders"});
+  CHECK(example.after({"sail", "--output=x"}) == Rows{":folders"});
+}
+
+TEST_CASE("the command to run begins at the first word that is neither an option nor the value of one") {
+  const Example example;
+  CHECK(example.after({"sail", ""}) == Rows{":command 2"});
+  CHECK(example.after({"sail", "--", "-"}) == Rows{":command 3"});
+  CHECK(example.after({"sail", "--night", "-o", "x", "t"}) == Rows{":command 5"});
+  CHECK(example.after({"sail", "--speed", "=", "fast", "tru"}) == Rows{":command 5"});
+  CHECK(example.after({"sail", "true", "--ni"}) == Rows{":command 2"});
 }
 
 }  // namespace

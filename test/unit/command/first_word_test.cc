@@ -1,6 +1,6 @@
-#include "options/first_word.h"
-
 #include <doctest/doctest.h>
+
+#include "options/command_line.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
-#include "sessions/parallel_work.h"
-
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <stdexcept>
 #include <vector>
+
+#include "sessions/job_sessions.h"
 
 using cudadiag::command::in_parallel;
 

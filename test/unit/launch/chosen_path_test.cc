@@ -1,10 +1,9 @@
-#include "launch/chosen_path.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "launch/command_path.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -29,8 +29,6 @@
 #include "launch/gpu_processes.h"
 #include "launch/own_libraries.h"
 #include "launch/process.h"
-#include "launch/profiler_plugin.h"
-#include "launch/watcher.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
 #include "wire/arena.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "record/output/decimal.h"
+#include "record/guest.h"
 
 using cudadiag::record::IdTable;
 using cudadiag::record::leading_number;

@@ -1,8 +1,8 @@
-#include "record/graphs/nodes_before.h"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "record/graphs/graph_description.h"
 
 using cudadiag::record::GraphEdge;
 using cudadiag::record::NodeOrder;

@@ -1,7 +1,6 @@
-#include "record/python/refusal_message.h"
-
 #include <doctest/doctest.h>
 
+#include "record/python/refusals.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

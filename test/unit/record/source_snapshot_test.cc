@@ -1,4 +1,3 @@
-#include "record/memory/source_snapshot.h"
 
 #include <cupti.h>
 #include <doctest/doctest.h>
@@ -7,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "record/memory/pinned_ranges.h"
+#include "record/memory/copy_sources.h"
 
 using namespace cudadiag::record;
 

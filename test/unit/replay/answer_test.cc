@@ -1,6 +1,6 @@
-#include "replay/answer.h"
-
 #include <doctest/doctest.h>
+
+#include "replay/verdict.h"
 
 using namespace cudadiag::replay;
 

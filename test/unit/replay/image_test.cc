@@ -9,8 +9,7 @@
 #include <set>
 #include <string>
 
-#include "record/saving/global_names.h"
-#include "record/saving/image_extent.h"
+#include "record/saving/image_reader.h"
 
 using namespace cudadiag::record;
 using Form = cudadiag::wire::saved_launch::Image;

@@ -1,3 +1,5 @@
+#include "session/log/full_log.h"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -8,8 +10,6 @@
 #include <vector>
 
 #include "session/area/area_reader.h"
-#include "session/log/log_reader.h"
-#include "session/log/log_writer.h"
 #include "session/log/logged_history.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"

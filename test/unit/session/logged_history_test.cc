@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "session/area/area_reader.h"
-#include "session/log/log_writer.h"
+#include "session/log/full_log.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

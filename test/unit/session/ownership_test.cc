@@ -9,7 +9,6 @@
 #include <fstream>
 #include <string>
 
-#include "session/host_name.h"
 #include "session/plain_file.h"
 #include "unit/scratch_folder.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "session/manifest.h"
-#include "session/root_exposure.h"
+#include "session/ownership.h"
 #include "session/session_files.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"

@@ -13,7 +13,7 @@
 #include "session/area/live_place.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
-#include "session/process_life.h"
+#include "session/processes.h"
 #include "session/retention.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"

@@ -1,10 +1,9 @@
-#include "supervise/reruns/dump_progress.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <string>
 
+#include "supervise/reruns/dump_request.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

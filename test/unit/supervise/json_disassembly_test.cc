@@ -1,7 +1,5 @@
 // Tests reading nvdisasm's JSON. The JSON was written by nvdisasm 13.5 for kernel `called` of test/data/sass/ranges on
 // sm_90.
-#include "supervise/tools/json_disassembly.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "sass/byte_ranges.h"
+#include "supervise/tools/kernel_text.h"
 
 using namespace cudadiag;
 

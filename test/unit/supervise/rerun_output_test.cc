@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/write_all.h"
+#include "base/file_descriptor.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

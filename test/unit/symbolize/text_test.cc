@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "symbolize/plain_text.h"
 #include "symbolize/source_excerpt.h"
 
 using namespace cudadiag::symbolize;

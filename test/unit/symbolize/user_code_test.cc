@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "session/library_paths.h"
-#include "symbolize/pseudo_files.h"
 
 using namespace cudadiag::symbolize;
 using cudadiag::session::is_foreign_function_interface, cudadiag::session::is_interpreter,

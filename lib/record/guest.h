@@ -1,0 +1,135 @@
+// What the recorder uses in place of libc and the C++ library, because it is a guest in the program: locks that do not
+// throw, clocks, ids and memory that need no unusual system call, and checked reads of the program's memory.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "wire/clock.h"
+
+namespace cudadiag::record {
+
+// std::mutex is not used because it can throw, and exceptions need half of the C++ runtime.
+class Mutex {
+ public:
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+class LockGuard {
+ public:
+  explicit LockGuard(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~LockGuard() { mutex_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// The clocks that the recorder uses for time stamps.
+using wire::nanoseconds;
+using wire::ticks;
+
+// Finds the kernel's id of the calling thread without a system call. A seccomp filter may kill a program that calls
+// gettid.
+
+// Computes the id from the id of the thread's CPU clock, which needs no system call. The kernel defines the id of this
+// clock as ~thread_id << 3 | 6.
+inline std::uint32_t thread_id() {
+  clockid_t clock = 0;
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) return static_cast<std::uint32_t>(~(clock >> 3));
+  return static_cast<std::uint32_t>(syscall(SYS_gettid));
+}
+
+// Disables thread cancellation during the recorder's own calls, such as open, read, write and nanosleep. These calls
+// are cancellation points. The program expects cancellation only in its own calls.
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Memory for objects that are too large for the stack of the program's thread, which may be as small as 16 KB. A
+// Scratch owns fresh pages until the end of its scope. Do not use it on the launch path, because it makes system calls.
+template <typename T>
+class Scratch {
+  static_assert(std::is_trivially_copyable_v<T>, "no constructor or destructor runs: the memory starts as zeros");
+
+ public:
+  Scratch() : memory_(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Scratch() {
+    if (*this) munmap(memory_, sizeof(T));
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // Returns false if there was not enough memory.
+  explicit operator bool() const { return memory_ != MAP_FAILED; }
+  T& operator*() const { return *static_cast<T*>(memory_); }
+  T* operator->() const { return static_cast<T*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+// Checks whether a word of the program's memory can be read, because the program may have unmapped it.
+
+// Passes an invalid `how` to rt_sigprocmask: the kernel reads the word before it rejects this argument. Changes errno.
+inline bool is_readable(std::uintptr_t word) {
+  return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
+}
+
+// Parses decimal numbers without libc's strtoul() and atoi(). New glibc headers redirect these functions to versions
+// that only glibc 2.38 and later provide. The recorder could then not be loaded on an older system.
+
+// Returns the number at the beginning of `text`; 0 if there is none, or if it is too large.
+inline long leading_number(std::string_view text) {
+  long number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Reads fields of the program's structures by byte offset, because the recorder has no types for them.
+template <typename T>
+T read_field(const std::byte* object, std::ptrdiff_t offset) {
+  T value;
+  std::memcpy(&value, object + offset, sizeof value);
+  return value;
+}
+
+// Reads a return address from the stack.
+
+// Returns the address without its signature. 64-bit Arm can sign a return address in its upper bits. "hint 7" (xpaclri)
+// clears these bits in x30, and does nothing on processors without signatures.
+inline std::uint64_t return_address_at(std::uintptr_t slot) {
+  const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(slot);
+#if defined(__aarch64__)
+  register std::uint64_t link asm("x30") = word;
+  asm("hint #7" : "+r"(link));
+  return link;
+#else
+  return word;
+#endif
+}
+
+}  // namespace cudadiag::record

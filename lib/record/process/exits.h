@@ -1,0 +1,60 @@
+// What the recorder does when the process calls exit(), and before a context is destroyed.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "record/calls/failures.h"
+#include "record/cupti/driver_api.h"
+#include "record/operations/streams.h"
+#include "record/operations/threads.h"
+#include "record/output/area_map.h"
+#include "record/output/interner.h"
+
+namespace cudadiag::record {
+
+// The actions that are safe on the thread that calls exit(). This thread may have been interrupted inside the recorder
+// or the driver.
+struct ExitingThread {
+  bool may_lock;  // the thread may take the recorder's locks
+  bool may_ask_driver;
+};
+
+// Looks for a fault that no call of the program has reported. Waits a short time for unfinished work.
+class ExitProbe {
+ public:
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
+              Threads& threads);
+
+  // `status` is the argument of exit().
+  void at_exit(int status, ExitingThread thread);
+  void before_context_ends(std::uint32_t id, const CUpti_CallbackData& data);
+  void before_device_reset();
+
+ private:
+  template <typename Ends, typename MayWait>
+  void find_faults(Ends ends, MayWait may_wait);
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  Streams* streams_ = nullptr;
+  Failures* failures_ = nullptr;
+  Threads* threads_ = nullptr;
+};
+
+// Runs the recorder's code when the program calls exit(). Also prevents a crash in libc if several threads call exit()
+// at the same time.
+//
+// libc keeps its exit handlers in blocks of 32. Before glibc 2.41, several threads may run handlers at the same time,
+// and each takes the next handler from the list. The thread that takes the last handler of a block frees the block
+// while other threads are still inside handlers of this block. These threads crash when they return. The first block is
+// never freed, and few programs fill it, but CUPTI registers 38 handlers. For this reason, our handler is the only one
+// that threads take from libc's list. It runs all other handlers without freeing their blocks.
+
+// Makes exit() call `first` before all handlers that are already registered. `status` is the argument of the first call
+// of exit(). Must be called once, after CUPTI is loaded.
+void run_at_exit(void (*first)(int status));
+
+}  // namespace cudadiag::record

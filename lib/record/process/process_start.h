@@ -1,0 +1,36 @@
+// What the recorder notes and sets up when the process initialises CUDA.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/cupti/driver_api.h"
+#include "record/output/interner.h"
+
+namespace cudadiag::record {
+
+// Records the properties of the process: command line, folder, host, rank and driver. session::ProcessRecord lists them
+// all.
+void describe_process(Interner& interner);
+
+// Finds out whether CUDA_LAUNCH_BLOCKING may be in effect. The documentation does not say whether the driver reads the
+// variable when it starts or when it creates a context. Therefore, the variable may have an effect if it is set at
+// either time.
+class LaunchBlocking {
+ public:
+  static constexpr const char* kVariable = "CUDA_LAUNCH_BLOCKING";
+
+  void context_made();
+  // Notes that the program has set the variable too late. Call this only at a failure: each call is a risk, because
+  // another thread may change the environment during getenv().
+  void note_if_set_late(Interner& interner) const;
+
+ private:
+  std::atomic<bool> may_block_ = false;
+};
+
+// Makes the driver write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h). `folder` is the folder of the pass, or null. `start` is area::kStartRealtime. Records a property, or a note if the
+// driver cannot write a dump.
+void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
+
+}  // namespace cudadiag::record

@@ -1,0 +1,284 @@
+#include "report/evidence_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <variant>
+
+#include "base/printable.h"
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/facts/kernel_name.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/words.h"
+#include "report/memory_text.h"
+
+namespace cudadiag::report {
+
+namespace {
+
+using diagnose::Relation;
+
+std::string threads_of(const diagnose::Access& access) {
+  if (access.threads == 0) return "";
+  std::string text = fmt::format("; {} thread{}", diagnose::thousands(access.threads), access.threads == 1 ? "" : "s");
+  if (access.threads > 1) {
+    if (access.relation == Relation::past_end) text += ", all past the end of the same memory";
+    if (access.relation == Relation::before) text += ", all before the beginning of the same memory";
+    if (access.farthest && access.distance && *access.farthest > *access.distance) {
+      text += fmt::format(", the farthest by {}", size_text(*access.farthest));
+    }
+  }
+  return text;
+}
+
+// Describes an access that was inferred from the code. Its thread is unknown.
+std::string line_by_code(const diagnose::Access& access, const std::string& what) {
+  std::string text = what;
+  if (access.parameter) text += fmt::format(" through parameter {}", *access.parameter);
+  if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
+  return text + "; inferred from the kernel's code, its grid and its parameters";
+}
+
+}  // namespace
+
+std::vector<std::string> access_lines(const diagnose::Finding& finding, bool verbose) {
+  if (!finding.access) return {};
+  const diagnose::Access& access = *finding.access;
+  constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
+  constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
+  std::string text = kKinds[static_cast<int>(access.kind)];
+  if (access.bytes != 0) text += fmt::format(" of {} byte{}", access.bytes, access.bytes == 1 ? "" : "s");
+  if (access.by_code) return {line_by_code(access, text)};
+  if (access.address) text += fmt::format(" at {:#x}{}", *access.address, kSpaces[static_cast<int>(access.space)]);
+  if (!access.address) {
+    text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";
+    if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
+    text += "; its address is unknown";
+  }
+  if (access.block && access.thread) {
+    text += fmt::format(" by block {} thread {}", diagnose::dimensions(*access.block),
+                        diagnose::dimensions(*access.thread));
+  }
+  std::vector<std::string> lines = {text + threads_of(access)};
+  if (!verbose) return lines;
+  if (access.others != 0) {
+    lines.push_back(
+        fmt::format("{} other thread{} in the same warps, with an address that is inside the memory or unknown",
+                    diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
+  }
+  if (access.allocation) {
+    lines.push_back(
+        fmt::format("the core dump gives the address relative to a parameter; the memory is what that parameter "
+                    "pointed to in the recorded launch: {} at {:#x}",
+                    size_text(access.allocation->bytes), access.allocation->address));
+  }
+  return lines;
+}
+
+namespace {
+
+constexpr std::size_t kProvingNamed = 3;
+
+std::string text_of(const diagnose::Number& number) {
+  return std::visit([](auto value) { return fmt::format("{}", value); }, number);
+}
+
+double real(const diagnose::Number& number) {
+  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+}
+
+// Returns text such as "3 too large" or "1 negative". If some bad values may be too large and others negative, returns
+// "4 not in 0..9".
+std::string outside_text(const diagnose::Argument& argument) {
+  const std::string count = diagnose::thousands(*argument.outside);
+  if (!argument.bound) return count + " out of range";
+  if (argument.min && real(*argument.min) >= 0) return count + " too large";
+  if (argument.max && real(*argument.max) < static_cast<double>(*argument.bound)) return count + " negative";
+  return fmt::format("{} not in 0..{}", count, *argument.bound - 1);
+}
+
+std::string memory_text(const diagnose::PointedMemory& allocation, const std::string& directory) {
+  std::string text = fmt::format("{} bytes into {} bytes", diagnose::thousands(allocation.offset),
+                                 diagnose::thousands(allocation.bytes));
+  if (allocation.offset > allocation.bytes) {
+    text = fmt::format("{} bytes past {} bytes", diagnose::thousands(allocation.offset - allocation.bytes),
+                       diagnose::thousands(allocation.bytes));
+  }
+  if (allocation.out_of_reach && allocation.device) text += fmt::format(" on device {}", *allocation.device);
+  if (!allocation.is_freed) return text;
+  return text + (allocation.freed ? " freed at " + diagnose::place(*allocation.freed, directory) : " that were freed");
+}
+
+}  // namespace
+
+std::string argument_line(const diagnose::Argument& argument, const std::string& directory) {
+  std::string line = base::printable(argument.name.empty() ? "argument" : argument.name);
+  const auto word = [&](const std::string& text) {
+    if (!text.empty()) line += ' ' + text;
+  };
+  const auto clause = [&](const std::string& text) { line += ", " + text; };
+  word(base::printable(argument.dtype));
+  word(causes::subscript(argument.shape));
+  word(base::printable(argument.device));
+  if (!argument.value.empty()) word("= " + base::printable(argument.value));
+  if (argument.min) clause("min " + text_of(*argument.min));
+  if (argument.max) clause("max " + text_of(*argument.max));
+  if (argument.outside.value_or(0) > 0) clause(outside_text(argument));
+  if (argument.nan.value_or(0) > 0) clause(diagnose::thousands(*argument.nan) + " NaN");
+  if (argument.inf.value_or(0) > 0) clause(diagnose::thousands(*argument.inf) + " infinite");
+  if (argument.pointer) clause(*argument.pointer == 0 ? "null" : fmt::format("at {:#x}", *argument.pointer));
+  if (argument.allocation) clause(memory_text(*argument.allocation, directory));
+  return line;
+}
+
+std::vector<std::string> argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+  std::vector<std::size_t> order;
+  if (finding.cause) order = finding.cause->proof;
+  if (!verbose && order.size() > kProvingNamed) order.resize(kProvingNamed);
+  for (std::size_t i = 0; verbose && i < finding.arguments.size(); ++i) {
+    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+  }
+  std::vector<std::string> lines;
+  for (const std::size_t i : order) {
+    if (i < finding.arguments.size()) lines.push_back(argument_line(finding.arguments[i], directory));
+  }
+  return lines;
+}
+
+namespace {
+
+constexpr std::size_t kFunctionColumns = 40;
+
+// Without -v, omits the folders of files outside `directory`, because the folder in which a library was built means
+// nothing to users.
+std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
+  const std::string relative = diagnose::relative_path(file, directory);
+  if (verbose || !relative.starts_with('/')) return relative;
+  return base::printable(std::filesystem::path(file).filename().string());
+}
+
+std::string place_of(const diagnose::Device& device, const std::string& directory, bool verbose) {
+  if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
+  if (device.function.empty()) return "line: unknown (the code is not in the core dump)";
+  const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
+  return fmt::format("{}+{:#x} (no line information)",
+                     base::printable(diagnose::short_kernel_name(device.function, columns)), device.offset);
+}
+
+std::string threads_of(const diagnose::Device& device, bool verbose) {
+  if (!device.block || !device.thread) return "block, thread: unknown (the warp had exited)";
+  std::string text =
+      fmt::format("block {} thread {}", diagnose::dimensions(*device.block), diagnose::dimensions(*device.thread));
+  if (device.threads_by_sanitizer && !device.line_by_sanitizer) text += " (compute-sanitizer)";
+  if (device.threads) {
+    text += fmt::format("; {} thread{}", diagnose::thousands(*device.threads), *device.threads == 1 ? "" : "s");
+  }
+  if (verbose && device.blocks)
+    text += fmt::format(" of {} block{}", diagnose::thousands(*device.blocks), *device.blocks == 1 ? "" : "s");
+  if (device.assertions == 1) text += ", one assertion";
+  if (device.assertions > 1) text += fmt::format(", one of {} assertions", device.assertions);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+  if (!finding.device) {
+    const std::string why = finding.device_unknown.empty() ? "no rerun" : base::printable(finding.device_unknown);
+    return {"line, block, thread: unknown (" + why + ")"};
+  }
+  const diagnose::Device& device = *finding.device;
+  std::string place = place_of(device, directory, verbose);
+  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + base::printable(device.function);
+  if (!device.inlined.empty()) {
+    const std::filesystem::path header(device.inlined.front().file);
+    place += fmt::format(" (in {}, inlined)", base::printable(header.filename().string()));
+  }
+  if (device.line_by_sanitizer && device.threads_by_sanitizer) {
+    place = "compute-sanitizer: " + place;
+  } else if (device.line_by_sanitizer) {
+    place += " (compute-sanitizer)";
+  }
+  std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
+  if (verbose) {
+    for (const diagnose::Location& inner : device.inlined) {
+      lines.push_back(fmt::format("in {}:{}", file_of(inner.file, directory, verbose), inner.line));
+    }
+    for (const diagnose::Location& caller : device.callers) {
+      lines.push_back(fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
+                                  caller.function.empty() ? "an unknown function" : base::printable(caller.function)));
+    }
+  }
+  if (device.assertions > 0) {
+    lines.push_back(device.message.empty() ? "an assertion without text failed"
+                                           : "assertion `" + base::printable(device.message) + "` failed");
+  } else if (!device.message.empty()) {
+    lines.push_back(base::printable(device.message));
+  } else if (device.asserted) {
+    lines.emplace_back(device.of_first_run ? "only the program's own output can contain the text of the assertion"
+                                           : "the text of the assertion is not in the rerun's output");
+  }
+  const std::string exception =
+      device.exception.empty()
+          ? ""
+          : base::printable(device.exception) + (device.of_first_run ? " in this run; " : " in a rerun; ");
+  lines.push_back(exception + base::printable(device.join));
+  return lines;
+}
+
+namespace {
+
+using diagnose::OriginStep;
+using Role = session::DeliveredOrigin::Role;
+
+std::string how(Role role, bool is_seen) {
+  switch (role) {
+    case Role::made:
+      return "was produced at";
+    case Role::passed:
+      return "was passed as a number at";
+    case Role::loaded:
+      return "was loaded at";
+    case Role::copied:
+      return is_seen ? "came from data outside PyTorch at" : "was first seen at";
+  }
+  return "came from";
+}
+
+std::string value_of(const OriginStep& step) {
+  if (!step.value) return "the bad value";
+  return std::visit([](auto number) { return fmt::format("{}", number); }, *step.value);
+}
+
+// Gives the operator only if it produced the value; otherwise the line is enough.
+std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
+  const OriginStep& first = origin.steps.front();
+  const bool is_seen = origin.known_by == analyse::Fact::measured;
+  std::string text =
+      fmt::format("{} {} {}", value_of(first), how(first.role, is_seen), diagnose::place(first.location, directory));
+  if (!first.location.source.empty()) text += ": " + base::printable(first.location.source);
+  if (first.batch && first.sample) {
+    text += fmt::format("; sample {} of the data set, in batch {}", *first.sample, *first.batch);
+  } else if (first.batch) {
+    text += fmt::format("; batch {}", *first.batch);
+  } else if (first.role == Role::made) {
+    text += fmt::format(" ({})", base::printable(first.op));
+  }
+  return text + fmt::format(" [{}]", diagnose::word(grade(origin.known_by)));
+}
+
+}  // namespace
+
+std::vector<std::string> origin_lines(const diagnose::Origin& origin, const std::string& directory) {
+  std::vector<std::string> lines = {first_line(origin, directory)};
+  for (std::size_t i = 1; i < origin.steps.size(); ++i) {
+    const OriginStep& step = origin.steps[i];
+    const std::string source = step.location.source.empty() ? step.op : step.location.source;
+    lines.push_back(
+        fmt::format("it passed through {}: {}", diagnose::place(step.location, directory), base::printable(source)));
+  }
+  return lines;
+}
+
+}  // namespace cudadiag::report
