@@ -45,7 +45,12 @@ def serve(folder, holds):
     print("mounted", flush=True)
     names = {}
     silence = []
-    signal.signal(signal.SIGUSR1, lambda *_: silence.append(1))
+
+    def fall_silent(*_):
+        silence.append(1)
+        if not holds:
+            os.kill(os.getpid(), signal.SIGSTOP)
+    signal.signal(signal.SIGUSR1, fall_silent)
     while True:
         if silence and not holds:
             os.kill(os.getpid(), signal.SIGSTOP)
