@@ -26,8 +26,8 @@ std::vector<pid_t> all_processes() {
   return processes;
 }
 
-// Parses "pid (name) state parent …". The name may contain any characters, even parentheses. The start time is field
-// 22.
+// Parses "pid (name) state parent …". The name may contain any characters, even parentheses. The number of threads is
+// field 20, and the start time is field 22. A process whose first thread has exited looks like a zombie.
 ProcessState state_of(Pid process) {
   // Uses operator<<, because istreambuf_iterator throws if the process exits between opening and reading.
   std::ostringstream content;
@@ -39,11 +39,12 @@ ProcessState state_of(Pid process) {
   std::istringstream fields(text.substr(name_end + 1));
   char letter = 0;
   fields >> letter >> state.parent;
-  state.ended = is_end(letter);
-  constexpr int kBetween = 17;  // fields 5 to 21
+  constexpr int kBetween = 15;  // fields 5 to 19
   std::string skipped;
   for (int i = 0; i < kBetween; ++i) fields >> skipped;
-  fields >> state.start;
+  int threads = 0;
+  fields >> threads >> skipped >> state.start;
+  state.ended = is_end(letter) && threads <= 1;
   return state;
 }
 

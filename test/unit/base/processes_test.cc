@@ -2,11 +2,16 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
 
 namespace cudadiag::base {
 namespace {
@@ -49,6 +54,30 @@ class Child {
 };
 
 }  // namespace
+
+TEST_CASE("a process whose first thread has exited has not ended while another thread runs") {
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    std::thread([] {
+      while (true) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  }
+  const auto letter = [pid] {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, name, state;
+    file >> number >> name >> state;
+    return state;
+  };
+  while (letter() != "Z") ::sched_yield();
+  CHECK_FALSE(state_of(pid).ended);
+  ::kill(pid, SIGKILL);
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT);
+  CHECK(state_of(pid).ended);
+  ::waitpid(pid, nullptr, 0);
+}
 
 TEST_CASE("the states of a process, from its start until it is gone") {
   pid_t pid = 0;
