@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
@@ -171,8 +170,12 @@ struct CallJudge::Call {
   }
 };
 
-CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version)
-    : isolation_(std::move(isolation)), owner_(owner), landlock_version_(landlock_version) {
+CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version,
+                     std::function<void(const FileIdentity&)> on_made)
+    : isolation_(std::move(isolation)),
+      owner_(owner),
+      landlock_version_(landlock_version),
+      on_made_(std::move(on_made)) {
   for (const auto* paths : {&isolation_.folders, &isolation_.devices}) {
     writable_.insert(writable_.end(), paths->begin(), paths->end());
   }
@@ -247,11 +250,11 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
 bool CallJudge::is_of_rerun(pid_t process) const { return process != owner_ && descends_from(process, owner_); }
 
 // Returns true if the file is below /proc and belongs to a process of the rerun. Programs write to such files to name
-// their threads, for example.
+// their threads, for example. The file "autogroup" changes the priority of the user's whole session.
 bool CallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
-  if (!path.starts_with(kProcesses)) return false;
+  if (!path.starts_with(kProcesses) || seen.path.filename() == "autogroup") return false;
   const int process = std::atoi(path.c_str() + kProcesses.size());
   return process > 0 && is_of_rerun(process);
 }
@@ -299,16 +302,17 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, 
   const bool taken = seen.exists && (alone || seen.has_type(S_IFDIR));
   if (!nameless && ((!seen.exists && !makes) || taken)) return kLetThrough;
   if (isolation_.shared_memory && nameless && seen.path == kSharedMemory) return kLetThrough;
-  if (isolation_.shared_memory && is_shared_entry(seen) && (seen.exists ? is_made(seen) : !nameless)) {
-    return open_shared(call, seen, flags, mode);
+  const bool shared = isolation_.shared_memory && is_shared_entry(seen);
+  if (seen.exists ? is_own_process(seen) || (shared && is_made(seen)) : shared && !nameless) {
+    return open_here(call, seen, flags, mode);
   }
   if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
   if (is_refused_anyway(seen.exists ? seen.path : seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
 }
 
-CallJudge::Verdict CallJudge::open_shared(const Call& call, const SeenPath& seen, std::uint64_t flags,
-                                          std::uint64_t mode) {
+CallJudge::Verdict CallJudge::open_here(const Call& call, const SeenPath& seen, std::uint64_t flags,
+                                        std::uint64_t mode) {
   constexpr int kTaken = O_ACCMODE | O_APPEND | O_NONBLOCK | O_DSYNC | O_SYNC | O_DIRECT | O_NOATIME;
   const int taken = (static_cast<int>(flags) & kTaken) | O_CLOEXEC;
   const CreateAs as(call.thread);
@@ -337,7 +341,8 @@ CallJudge::Verdict CallJudge::open_shared(const Call& call, const SeenPath& seen
 
 // Without an identity, which statx() denies if another program has removed the file, nothing counts as created.
 void CallJudge::remember(const FileIdentity& identity) {
-  if (identity != FileIdentity{}) made_.insert(identity);
+  if (identity == FileIdentity{} || !made_.insert(identity).second) return;
+  if (on_made_) on_made_(identity);
 }
 
 CallJudge::Verdict CallJudge::make_shared_folder(const Call& call, const SeenPath& seen) {
@@ -409,18 +414,15 @@ CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor)
 }
 
 // Only requests that are not harmless on every descriptor come here. The rerun's own devices and objects without a
-// name get all of them. Its own files get only those that change one file: others concern the whole file system.
+// name get all of them. Its own files get none: most concern the whole file system, and a flag can make a file
+// impossible to remove.
 CallJudge::Verdict CallJudge::judge_control(const Call& call) {
   const SeenPath seen = see_descriptor(call.thread, call.integer(0));
   if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.is_file || is_below(seen.path, isolation_.devices)) return kLetThrough;
-  constexpr std::uint32_t kSetVersion = FS_IOC_SETVERSION, kSetFlags = FS_IOC_SETFLAGS;
-  const auto request = static_cast<std::uint32_t>(call.argument(1));
-  const bool one_file = request == kSetFlags || request == kSetVersion || request == FS_IOC_FSSETXATTR;
-  if (one_file && may_change(seen)) return kLetThrough;
   const bool is_device = seen.has_type(S_IFCHR) || seen.has_type(S_IFBLK);
   // Programs take ENOTTY for a file system without this request, and do without.
-  return call.refuse(one_file || is_device ? EPERM : ENOTTY, seen.path.native());
+  return call.refuse(is_device ? EPERM : ENOTTY, seen.path.native());
 }
 
 CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes) {
@@ -546,12 +548,12 @@ void CallJudge::undo() {
   fs::remove(made_now_, ignored);
 }
 
-void CallJudge::clean_shared_memory() {
-  if (made_.empty()) return;
+void CallJudge::remove_from_shared_memory(const std::set<FileIdentity>& made) {
+  if (made.empty()) return;
   std::error_code error;
   for (fs::directory_iterator it(kSharedMemory, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (made_.contains(identity_of_entry(it->path()))) fs::remove_all(it->path(), ignored);
+    if (made.contains(identity_of_entry(it->path()))) fs::remove_all(it->path(), ignored);
   }
 }
 

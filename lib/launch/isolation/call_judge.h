@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -26,8 +27,10 @@ struct Endpoint;
 
 class CallJudge {
  public:
-  // `owner`: the process from which all processes of the rerun descend.
-  CallJudge(Isolation isolation, pid_t owner, int landlock_version);
+  // `owner`: the process from which all processes of the rerun descend. Calls `on_made` for each file and folder that it
+  // creates in shared memory.
+  CallJudge(Isolation isolation, pid_t owner, int landlock_version,
+            std::function<void(const FileIdentity&)> on_made = {});
 
   struct Verdict {
     int error = 0;  // 0 to let the kernel execute the call, unless this process has executed it:
@@ -43,7 +46,8 @@ class CallJudge {
   void undo();
 
   // Removes the files that the rerun created in /dev/shm and did not remove.
-  void clean_shared_memory();
+  void clean_shared_memory() const { remove_from_shared_memory(made_); }
+  static void remove_from_shared_memory(const std::set<FileIdentity>& made);
 
  private:
   struct Call;
@@ -64,8 +68,9 @@ class CallJudge {
   Verdict judge_pidfd(const Call& call);
   Verdict judge_priority(const Call& call);
 
-  // Opens or creates the file in /dev/shm itself. If the kernel did, nobody would know which file it created.
-  Verdict open_shared(const Call& call, const SeenPath& seen, std::uint64_t flags, std::uint64_t mode);
+  // Opens or creates the file in /dev/shm or /proc itself. If the kernel did, nobody would know which file it created,
+  // and the program could replace the path after the check.
+  Verdict open_here(const Call& call, const SeenPath& seen, std::uint64_t flags, std::uint64_t mode);
   Verdict make_shared_folder(const Call& call, const SeenPath& seen);
   Verdict remove_shared(const SeenPath& seen);
   void remember(const FileIdentity& identity);
@@ -88,6 +93,7 @@ class CallJudge {
   std::set<std::string> addresses_;    // the addresses of the rerun's private network
   std::set<std::uint16_t> met_ports_;  // the ports in the private network that the rerun tried to connect to
   std::set<FileIdentity> made_;        // the files and folders that the rerun created directly in /dev/shm
+  std::function<void(const FileIdentity&)> on_made_;
   std::filesystem::path made_now_;     // the entry that the latest call created; empty: none
   base::FileDescriptor opened_;        // the file of the latest verdict
   std::set<std::string> sockets_;      // the abstract names to which the rerun bound sockets

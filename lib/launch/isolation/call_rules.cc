@@ -177,7 +177,7 @@ constexpr CallRule kRules[] = {
     on_path(SYS_lremovexattr, Kind::change, Deed::change, -1, 0, false),
     on_path(kSetxattrat, Kind::change, Deed::change, 0, 1),
     on_path(kRemovexattrat, Kind::change, Deed::change, 0, 1),
-    on_path(kFileSetattr, Kind::change, Deed::change, 0, 1),
+    refused(kFileSetattr, Deed::change, "flags of a file", EOPNOTSUPP),
 #ifdef SYS_open
     opening(SYS_open, -1, 0, 1),
     on_path(SYS_creat, Kind::open, Deed::write, -1, 0),

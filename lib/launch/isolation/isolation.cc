@@ -84,7 +84,6 @@ int allow_paths(int ruleset, const Isolation& isolation, std::uint64_t handled) 
   if (const int error = allow(isolation.folders, handled & ~(devices | kIoctlDevice))) return error;
   if (const int error = allow(isolation.devices, kWriteFile | kTruncate | kIoctlDevice)) return error;
   if (const int error = allow(isolation.pipes, kWriteFile)) return error;
-  if (const int error = allow({"/proc"}, kWriteFile | kTruncate)) return error;
   if (!isolation.shared_memory) return 0;
   return allow({kSharedMemory}, handled & ~(devices | kIoctlDevice | kRefer));
 }

@@ -14,6 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/plain_folder.h"
+
 namespace cudadiag::launch {
 
 namespace {
@@ -72,11 +74,13 @@ SeenPath found(std::string path, FileDescriptor file) {
   return seen;
 }
 
-// Returns what a link of /proc leads to. Its text is only for display: another file may have this path by now.
+// Returns what a link of /proc leads to. Reads the text of its own handle, because the link may lead elsewhere by now.
 SeenPath jump(int folder, const std::string& name) {
-  const auto text = link_text(folder, name);
+  FileDescriptor file = open_handle(folder, name);
   // A process can hide its descriptors from this one (PR_SET_DUMPABLE).
-  if (!text) return errno == ENOENT ? SeenPath{} : unchecked(name, EACCES);
+  if (!file.valid()) return errno == ENOENT ? SeenPath{} : unchecked(name, EACCES);
+  const auto text = link_text(AT_FDCWD, base::path_through(file));
+  if (!text) return unchecked(name, EACCES);
   if (is_no_file(*text)) {
     SeenPath seen;
     seen.path = *text;
@@ -84,8 +88,6 @@ SeenPath jump(int folder, const std::string& name) {
     seen.reachable = seen.exists = true;
     return seen;
   }
-  FileDescriptor file = open_handle(folder, name);
-  if (!file.valid()) return is_absent(errno) ? SeenPath{} : unchecked(*text, errno);
   return found(*text, std::move(file));
 }
 

@@ -11,13 +11,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <set>
 #include <utility>
 
 #include "base/processes.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
+#include "launch/isolation/call_judge.h"
 #include "launch/supervised/process_tree.h"
 #include "launch/supervised/supervision.h"
 
@@ -125,6 +126,13 @@ void Supervised::hear() {
       case Packet::Kind::kept:
         kept_from_.push_back({static_cast<session::Deed>(packet->number), packet->text});
         break;
+      case Packet::Kind::made: {
+        FileIdentity identity{};
+        if (packet->text.size() != sizeof identity) break;
+        std::memcpy(identity.data(), packet->text.data(), sizeof identity);
+        made_.insert(identity);
+        break;
+      }
       case Packet::Kind::stopped:
         asked_terminal_ = true;
         break;
@@ -213,7 +221,8 @@ void Supervised::take_over() {
   reaped_ = true;
 }
 
-// Kills the rerun's processes, and gives up when none of them has exited for `patience`.
+// Kills the rerun's processes, and gives up when none of them has exited for `patience`. Then removes the files that the
+// rerun created in shared memory.
 void Supervised::end_orphans(std::chrono::milliseconds patience) {
   auto limit = Clock::now() + patience;
   while (true) {
@@ -226,7 +235,7 @@ void Supervised::end_orphans(std::chrono::milliseconds patience) {
     }
     if (members.size() < left_.size()) limit = Clock::now() + patience;
     left_.assign(members.begin(), members.end());
-    if (members.empty() || Clock::now() > limit) return;
+    if (members.empty() || Clock::now() > limit) break;
     for (const pid_t process : members) {
       const std::uint64_t start = base::state_of(process).start;
       signal_process(process, SIGKILL, [&](pid_t which) { return base::state_of(which).start == start; });
@@ -234,6 +243,8 @@ void Supervised::end_orphans(std::chrono::milliseconds patience) {
     reap_children();
     ::poll(nullptr, 0, 20);
   }
+  hear();
+  CallJudge::remove_from_shared_memory(made_);
 }
 
 void Supervised::end(std::chrono::milliseconds grace, std::chrono::milliseconds patience) {

@@ -9,12 +9,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/file_descriptor.h"
 #include "launch/isolation/isolation.h"
+#include "launch/isolation/seen_path.h"
 #include "launch/process.h"
 #include "session/session.h"
 
@@ -90,6 +92,7 @@ class Supervised {
   bool ended_ = false, asked_terminal_ = false;
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
+  std::set<FileIdentity> made_;  // what the rerun created in shared memory
   std::vector<pid_t> left_;
   std::map<pid_t, std::uint64_t> tree_;  // by pid, the start time of each process seen in the rerun's tree
   using Time = std::chrono::steady_clock::time_point;

@@ -96,7 +96,9 @@ std::vector<std::string> environment_but_arena() {
 class CallDesk {
  public:
   CallDesk(int listener, const Isolation& isolation, int launcher)
-      : listener_(listener), launcher_(launcher), judge_(isolation, ::getpid(), landlock_version()) {
+      : listener_(listener),
+        launcher_(launcher),
+        judge_(isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }) {
     std::thread([this] { work(); }).detach();
   }
   CallDesk(const CallDesk&) = delete;
@@ -162,6 +164,13 @@ class CallDesk {
       response.error = number >= 0 ? 0 : -errno;
     }
     return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 && (!executed || response.error == 0);
+  }
+
+  // The launcher removes these files if this process is killed. If it is too slow to be told of a file, only this
+  // process removes that file.
+  void tell(const FileIdentity& made) const {
+    const auto* bytes = reinterpret_cast<const char*>(made.data());
+    supervision::send_at_once(launcher_, {Packet::Kind::made, 0, std::string(bytes, sizeof made)});
   }
 
   void report(const session::KeptFrom& kept) {

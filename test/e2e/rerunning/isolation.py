@@ -383,8 +383,9 @@ def rerun_is_as_isolated_with_a_landlock_that_covers_no_signals(machine):
 
 def whoever_is_killed_leaves_nothing_of_a_rerun_and_no_stranger_is_signalled(machine):
     machine.plan(AGAIN)
-    for number, who in enumerate(kills.VICTIMS * 2):
-        expect(kills.one(machine, who, 0.1 * number, number).faults(), [], f"what is wrong after {who} was killed")
+    for number, (phase, who) in enumerate((phase, who) for phase in ("first", "rerun") for who in kills.VICTIMS):
+        trial = kills.one(machine, who, 0.1 * number, number, phase=phase)
+        expect(trial.faults(), [], f"what is wrong after {who} was killed, phase {phase}")
 
 
 def whoever_is_stopped_does_not_keep_the_status_of_the_first_run(machine):
