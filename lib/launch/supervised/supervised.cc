@@ -195,8 +195,8 @@ void Supervised::watch_tree() {
 }
 
 // Returns true if the process belongs to the rerun: it was seen in the rerun's tree, is in the target's process group,
-// or carries the rerun's mark. An orphan that this process adopted also belongs to the rerun if it has the system call
-// filter and this process has none.
+// or carries the rerun's mark. An orphan that this process adopted also belongs to the rerun if it is younger than the
+// supervisor and has a system call filter, but this process has none.
 bool Supervised::is_member(pid_t process) const {
   const base::ProcessState state = base::state_of(process);
   if (state.ended) return false;
@@ -205,7 +205,7 @@ bool Supervised::is_member(pid_t process) const {
   if (target_ > 0 && ::getpgid(process) == target_) return true;
   const pid_t own = ::getpid();
   return is_marked(process, mark_) ||
-         (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
+         (isolated_ && process != own && state.start >= since_ && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
 }
 
 // Kills the rerun's processes and the supervisor. Called if the supervisor does not end the rerun.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/processes.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/seen_path.h"
 #include "launch/process.h"
@@ -73,6 +74,7 @@ class Supervised {
  private:
   Supervised(pid_t supervisor, base::FileDescriptor socket, const SupervisedOptions& options)
       : supervisor_(supervisor),
+        since_(base::state_of(supervisor).start),
         socket_(std::move(socket)),
         mark_(options.mark),
         isolated_(options.isolation.has_value()) {}
@@ -83,6 +85,7 @@ class Supervised {
   bool is_member(pid_t process) const;
 
   pid_t supervisor_;
+  std::uint64_t since_;  // the start time of the supervisor
   base::FileDescriptor socket_;
   std::string mark_;
   bool isolated_;

@@ -388,6 +388,28 @@ def whoever_is_killed_leaves_nothing_of_a_rerun_and_no_stranger_is_signalled(mac
         expect(trial.faults(), [], f"what is wrong after {who} was killed, phase {phase}")
 
 
+def sandboxed_service_of_the_first_run_survives_the_death_of_the_supervisor(machine):
+    """Such a service has a system call filter, as all processes of a rerun have."""
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    starts = 'test "$CUDADIAG_PASS" = confirm || "$1" "$2" "$3" & shift 3; exec "$@"'
+    launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--", "sh", "-c", starts, "sh",
+                                              *program("sandboxed.py", machine.folder / "service"),
+                                              *program("probe.py", "rerun-hangs")), stdin=subprocess.DEVNULL)
+
+    def supervisor():
+        return next((pid for pid in kills.children(launcher.pid)
+                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
+
+    victim = _until(supervisor, "a rerun")
+    service = int(_until(lambda: (machine.folder / "service").exists() and (machine.folder / "service").read_text(), "the service"))
+    kills.kill(victim)
+    launcher.communicate(timeout=60)
+    alive = bool(kills.words(service, "cmdline")[0])
+    kills.kill(service)
+    expect((launcher.returncode, alive), (kills.STATUS, True), "status, and whether the service lives")
+
+
 def whoever_is_stopped_does_not_keep_the_status_of_the_first_run(machine):
     machine.plan(AGAIN)
     for number, who in enumerate(kills.VICTIMS):
