@@ -160,7 +160,8 @@ def one(machine, who, after, number, how="KILL", phase="rerun"):
     served.mkdir()
     (served / "file").write_text("text")
     shared = pathlib.Path("/dev/shm") / f"{machine.folder.name}-{number}"
-    seconds = f"1000.{os.getpid()}{number:04}"  # names the sleepers of this trial
+    mark = f"{os.getpid()}{number:04}"  # of the processes of this trial
+    seconds = f"1000.{mark}"
     environment = {**machine.environment, "SERVED": str(served / "file"), "SHARED": str(shared), "SLEEP": seconds}
     command = machine.command("run", "--rerun=auto", "--no-device-pass", f"--time-limit={LIMIT}", "--", "sh", "-c",
                               f'test "$CUDADIAG_PASS" = record || {{ {TREE}}}; exec "$@"', "sh",
@@ -171,7 +172,7 @@ def one(machine, who, after, number, how="KILL", phase="rerun"):
         # Until this server ends, nothing ends the processes that wait for it.
         holds = ["holds"] if number % 2 and who == "server" else []
         server = stack.enter_context(file_server(served, *holds)) if who == "server" else None
-        launcher = subprocess.Popen(["sh", "-c", ENTRY, "sh", str(number), str(hurt), str(entry_file), *command],
+        launcher = subprocess.Popen(["sh", "-c", ENTRY, "sh", mark, str(hurt), str(entry_file), *command],
                                     env=environment, cwd=machine.folder, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while words(launcher.pid, "cmdline")[:1] != command[:1]:  # the shell becomes the launcher
@@ -191,7 +192,7 @@ def one(machine, who, after, number, how="KILL", phase="rerun"):
         trial.seconds = time.monotonic() - (run.began or run.started)
         trial.look_for_rest(lambda: ([] if holds else rest()) + files_left(machine, shared))
         # Each of these processes runs for seven seconds unless something kills it.
-        marked = [pid for pid in processes() if f"MARK={number}" in words(pid, "environ")]
+        marked = [pid for pid in processes() if f"MARK={mark}" in words(pid, "environ")]
         trial.strangers = bool(words(bystander, "cmdline")) and len(marked) > 0 and not hurt.exists()
         for pid in [launcher.pid, bystander, *marked, *(each for each in trial.left if isinstance(each, int))]:
             kill(pid)

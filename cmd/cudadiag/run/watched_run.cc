@@ -236,10 +236,10 @@ class WatchedRun {
     }
     if (!seen_ended_) seen_ended_ = std::chrono::steady_clock::now();
     if (!asked && std::chrono::steady_clock::now() - *seen_ended_ < limit_) return;
-    const std::string text = fmt::format(
-        "cudadiag: the report is not complete: {}. To read the session later: cudadiag report\n",
-        asked ? "a second signal ended it"
-              : fmt::format("it made no progress for {} s; a file server may not answer", limit_.count()));
+    const std::string text =
+        fmt::format("cudadiag: the report is not complete: {}. To read the session later: cudadiag report\n",
+                    asked ? "a second signal ended it"
+                          : fmt::format("it made no progress for {} s; a file server may not answer", limit_.count()));
     // Does not wait for a reader, and takes no lock that the stuck thread may hold.
     pollfd output{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&output, 1, 0) > 0) {

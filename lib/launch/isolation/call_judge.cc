@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
@@ -434,8 +435,16 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   sa_family_t family = AF_UNSPEC;
   std::memcpy(&family, given.data(), sizeof family);
   if (family == AF_UNIX) return judge_local_address(call, given);
-  // AF_UNSPEC only disconnects the socket, and AF_NETLINK reaches only the kernel.
-  if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
+  // AF_UNSPEC only disconnects the socket.
+  if (family == AF_UNSPEC) return kLetThrough;
+  if (family == AF_NETLINK) {
+    sockaddr_nl to{};
+    std::memcpy(&to, given.data(), std::min(size, sizeof to));
+    // Port 0 is the kernel. In a private network, all other sockets are the rerun's own.
+    const bool reaches = call.rule.deed != Deed::listen && !isolation_.private_network;
+    if (!reaches || (to.nl_pid == 0 && to.nl_groups == 0)) return kLetThrough;
+    return call.refuse(EACCES, "a netlink socket of another program");
+  }
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "an address of family " + std::to_string(family));
   return judge_endpoint(call, *endpoint);

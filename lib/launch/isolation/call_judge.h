@@ -94,9 +94,9 @@ class CallJudge {
   std::set<std::uint16_t> met_ports_;  // the ports in the private network that the rerun tried to connect to
   std::set<FileIdentity> made_;        // the files and folders that the rerun created directly in /dev/shm
   std::function<void(const FileIdentity&)> on_made_;
-  std::filesystem::path made_now_;     // the entry that the latest call created; empty: none
-  base::FileDescriptor opened_;        // the file of the latest verdict
-  std::set<std::string> sockets_;      // the abstract names to which the rerun bound sockets
+  std::filesystem::path made_now_;  // the entry that the latest call created; empty: none
+  base::FileDescriptor opened_;     // the file of the latest verdict
+  std::set<std::string> sockets_;   // the abstract names to which the rerun bound sockets
 };
 
 }  // namespace cudadiag::launch

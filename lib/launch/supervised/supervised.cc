@@ -204,8 +204,8 @@ bool Supervised::is_member(pid_t process) const {
   if (seen != tree_.end() && seen->second == state.start) return true;
   if (target_ > 0 && ::getpgid(process) == target_) return true;
   const pid_t own = ::getpid();
-  return is_marked(process, mark_) ||
-         (isolated_ && process != own && state.start >= since_ && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
+  return is_marked(process, mark_) || (isolated_ && process != own && state.start >= since_ && is_filtered(process) &&
+                                       !is_filtered(own) && descends_from(process, own));
 }
 
 // Kills the rerun's processes and the supervisor. Called if the supervisor does not end the rerun.

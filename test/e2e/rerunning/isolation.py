@@ -392,7 +392,7 @@ def sandboxed_service_of_the_first_run_survives_the_death_of_the_supervisor(mach
     """Such a service has a system call filter, as all processes of a rerun have."""
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    starts = 'test "$CUDADIAG_PASS" = confirm || "$1" "$2" "$3" & shift 3; exec "$@"'
+    starts = 'test "$CUDADIAG_PASS" = confirm || "$1" "$2" "$3" >/dev/null 2>&1 & shift 3; exec "$@"'
     launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--", "sh", "-c", starts, "sh",
                                               *program("sandboxed.py", machine.folder / "service"),
                                               *program("probe.py", "rerun-hangs")), stdin=subprocess.DEVNULL)

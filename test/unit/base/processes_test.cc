@@ -1,8 +1,8 @@
 #include "base/processes.h"
 
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -461,6 +462,26 @@ TEST_CASE("files in /proc of the rerun's own processes may be written, those of 
   }
   const auto others = rerun.open("/proc/1/comm", O_WRONLY);
   CHECK((others.error == EACCES || ::access("/proc/1/comm", W_OK) != 0));
+}
+
+TEST_CASE("netlink leads to the kernel, and to other programs only in a private network") {
+  Rerun rerun;
+  sockaddr_nl kernel{}, other{}, group{};
+  kernel.nl_family = other.nl_family = group.nl_family = AF_NETLINK;
+  other.nl_pid = 4711;
+  group.nl_groups = 1;
+  const auto send = [&](const sockaddr_nl& to) {
+    return rerun.ask(SYS_sendto, {3, 0, 0, 0, word(&to), sizeof to}).error;
+  };
+  CHECK(send(kernel) == 0);
+  CHECK(send(other) == EACCES);
+  CHECK(send(group) == EACCES);
+  CHECK(rerun.ask(SYS_connect, {3, word(&other), sizeof other}).error == EACCES);
+  CHECK(rerun.ask(SYS_bind, {3, word(&other), sizeof other}).error == 0);
+  Isolation isolation;
+  isolation.private_network = true;
+  Rerun alone(isolation);
+  CHECK(alone.ask(SYS_connect, {3, word(&other), sizeof other}).error == 0);
 }
 
 TEST_CASE("Landlock lets a rerun write to no file below /proc, whatever the judge says") {
