@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/processes.h"
@@ -224,22 +225,27 @@ void Supervised::take_over() {
 // Kills the rerun's processes, and gives up when none of them has exited for `patience`. Then removes the files that the
 // rerun created in shared memory.
 void Supervised::end_orphans(std::chrono::milliseconds patience) {
-  auto limit = Clock::now() + patience;
-  while (true) {
+  std::optional<Time> limit;
+  // Looks again when it finds none: a process that was created after the list was read may outlive its parent.
+  for (int empty = 0; empty < 2;) {
+    const std::vector<pid_t> all = base::all_processes();
     std::set<pid_t> members;
-    for (const pid_t process : base::all_processes()) {
-      if (!is_member(process)) continue;
-      members.insert(process);
-      const auto below = descendants_of(process);
-      members.insert(below.begin(), below.end());
+    std::copy_if(all.begin(), all.end(), std::inserter(members, members.end()),
+                 [&](pid_t each) { return is_member(each); });
+    for (const pid_t process : all) {
+      pid_t above = process;
+      while (above > 1 && !members.contains(above)) above = parent_of(above);
+      if (above > 1) members.insert(process);
     }
-    if (members.size() < left_.size()) limit = Clock::now() + patience;
+    empty = members.empty() ? empty + 1 : 0;
+    // On a busy machine, reading the list can take longer than `patience`. Kills before it gives up.
+    if (!limit || members.size() < left_.size()) limit = Clock::now() + patience;
     left_.assign(members.begin(), members.end());
-    if (members.empty() || Clock::now() > limit) break;
     for (const pid_t process : members) {
       const std::uint64_t start = base::state_of(process).start;
       signal_process(process, SIGKILL, [&](pid_t which) { return base::state_of(which).start == start; });
     }
+    if (Clock::now() > *limit) break;
     reap_children();
     ::poll(nullptr, 0, 20);
   }
