@@ -90,14 +90,15 @@ def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
     older = _older_session(machine)
     program = faulty(machine)
     exports = expect_success(machine.cudadiag("env")).stdout
-    name = exports.split()[-1].strip("'") + ".incomplete"  # the name of a session that is still recorded
+    session = exports.split()[-1].strip("'")
+    name = session + ".incomplete"  # the folder of a session that is still recorded
     why = (f"nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: "
            f"{name}/record is not writable: Read-only file system")
     fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
     shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
                          *machine.command(), program)
     expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
-    expect_in(f"cudadiag: {name}: {why}; using {older} instead\n", shown.stdout, "report if there is an older session")
+    expect_in(f"cudadiag: {session}: {why}; using {older} instead\n", shown.stdout, "report if there is an older session")
     shutil.rmtree(older)
     shown = in_namespace(machine, ["--mount"], fixed, *machine.command("report"))
-    expect(shown.stderr, f"cudadiag: {name}: {why}; see cudadiag doctor\n", "report without an older session")
+    expect(shown.stderr, f"cudadiag: {session}: {why}; see cudadiag doctor\n", "report without an older session")
