@@ -1,3 +1,5 @@
+// Builds a report in passes. diagnose() lists them in their order.
+
 #include <algorithm>
 #include <vector>
 

@@ -212,7 +212,7 @@ def run_without_findings_writes_nothing_to_the_terminal(machine):
     expect((shown.endswith("status 0\r\n"), " " * 80 in shown), (True, False), f"whether a job in the background ends, and writes: {shown!r}")
 
 
-def demo_takes_at_most_26_rows_of_80_columns(machine):
+def demo_fits_a_small_terminal(machine):
     machine.plan("fault kernel=_Z6smoothPfi nth=3 code=700")
     command = machine.command("run", "--", machine.build / "demo/demo")
     shown, _ = machine.on_terminal("sh", "-c", '"$@" </dev/null', "sh", *command, columns=80)

@@ -220,6 +220,7 @@ Diagnosis example_report() {
   const char* file = "/home/u/train.py";
   Diagnosis report = explained_report();
   report.command = {"python", "train.py"};
+  report.started = "2026-11-28T21:44:11Z";
   report.passes = {{session::PassKind::record, "bracketed", 6.2, 40, 0},
                    {session::PassKind::confirm, "proven", 6.4, 40, 0},
                    {session::PassKind::device, "core dump read", 6.8, 0, 0}};
@@ -246,7 +247,16 @@ Diagnosis example_report() {
   finding.stack.python.push_back({file, 19, "<module>", true});
   finding.arguments.resize(1);
   finding.arguments[0].outside = 1;
-  finding.arguments[0].pointer = 0x7fc725e00600;
+  finding.arguments[0].min = 23;
+  finding.arguments[0].pointer = 0x7f34d7e00600;
+  finding.origin = {{{session::DeliveredOrigin::Role::copied,
+                      "",
+                      30050,
+                      {},
+                      {},
+                      in_python(file, 18, "<module>", "idx[0, 77] = 30050")}},
+                    {0, 77},
+                    analyse::Fact::measured};
   finding.cause->text = "idx[0,77] = 30050, but the table has 30000 rows (valid 0..29999)";
   finding.cause->link.clear();
   finding.fix = {"resize the embedding to len(tokenizer) (model.resize_token_embeddings)",
@@ -261,7 +271,7 @@ Diagnosis example_report() {
   device.assertions = 1;
   device.message = "ind >=0 && ind < ind_dim_size && \"vectorized gather kernel index out of bounds\"";
   device.exception = "Warp Assert";
-  device.join = "same kernel, grid and block";
+  device.join = "same kernel, grid and block; kernel 2 of its process in the dump too";
   return report;
 }
 
