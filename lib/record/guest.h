@@ -1,5 +1,5 @@
-// What the recorder uses in place of libc and the C++ library, because it is a guest in the program: locks that do not
-// throw, clocks, ids and memory that need no unusual system call, and checked reads of the program's memory.
+// Replaces parts of libc and the C++ library, because the recorder is a guest in the program. Locks do not throw. Clocks,
+// ids and memory need no unusual system call. Reads of the program's memory are checked.
 #pragma once
 
 #include <errno.h>

@@ -353,7 +353,7 @@ Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& optio
 }
 
 void fit(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
-  // What the ranks of a job and further races add comes on top of what one failure may take.
+  // One failure has a fixed number of lines. The ranks of a job and further races get lines of their own.
   std::size_t races = 0, lines = options.lines;
   for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
   if (races > 1) lines += races - 1;

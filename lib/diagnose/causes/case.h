@@ -1,5 +1,5 @@
-// What a rule for causes reads: a finding, the report that it stands in, and what holds for its process and its run but
-// stands in no report. A rule that needs an unknown fact does not match.
+// A finding and its report, as the rules for causes read them. The other facts describe the process and the run, and no
+// report has them. A rule does not match if it needs a fact that is unknown.
 #pragma once
 
 #include <array>

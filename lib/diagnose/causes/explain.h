@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/cause.h"
 
 namespace cudadiag::causes {
 

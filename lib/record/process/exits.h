@@ -1,4 +1,4 @@
-// What the recorder does when the process calls exit(), and before a context is destroyed.
+// Acts when the process calls exit(), and before a context is destroyed.
 #pragma once
 
 #include <cupti.h>

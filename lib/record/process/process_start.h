@@ -1,4 +1,4 @@
-// What the recorder notes and sets up when the process initialises CUDA.
+// Starts the recording of a process when it initialises CUDA.
 #pragma once
 
 #include <atomic>

@@ -35,7 +35,7 @@ TEST_CASE("a grade follows from the facts and their order") {
     is(Grade::suspected, {Fact::returned, doubt});
     is(Grade::suspected, {Fact::returned, doubt, Fact::went_on});
   }
-  // What names the failure outweighs the doubts before it, but not those after it.
+  // A fact that names the failure outweighs earlier doubts, but not later ones.
   is(Grade::proven, {Fact::one_running, Fact::may_be_another, Fact::raised});
   is(Grade::inferred, {Fact::raised, Fact::may_be_another});
   is(Grade::bracketed, {Fact::several_running, Fact::one_running, Fact::context});
