@@ -117,7 +117,8 @@ class Place:
         self.trees, self.state = folder / "trees", folder / "state"
         for path in (self.state, *(self.trees / name for name in TREES)):
             path.mkdir(parents=True)
-        shutil.copytree(PROGRAMS, folder / "programs", ignore=shutil.ignore_patterns("__pycache__"))
+        self.programs = self.trees / "programs"
+        shutil.copytree(PROGRAMS, self.programs, ignore=shutil.ignore_patterns("__pycache__"))
         self.outside = [Path(path) for path in label.get("outside", ())]
 
     def fill(self):
@@ -125,6 +126,8 @@ class Place:
             path = self.trees / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(bytes(data) if isinstance(data, int) else data.encode())
+        for name, target in self.label.get("links", {}).items():
+            (self.trees / name).symlink_to(target)
         if self.settings.user:
             subprocess.run(["chown", "-R", "-h", f"{self.settings.user}:{self.settings.user}", self.folder], check=True)
 
@@ -133,7 +136,7 @@ class Place:
             path.unlink(missing_ok=True)
 
     def command(self):
-        program = self.folder / "programs" / self.label["run"]
+        program = self.programs / self.label["run"]
         if program.suffix == ".cc":
             built = program.with_suffix("")
             subprocess.run(["c++", "-std=c++17", "-g", "-O1", "-o", built, program, "-ldl"], check=True)
@@ -142,9 +145,9 @@ class Place:
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("CUDADIAG_", "CUDA_", "XDG_", "WANDB")) or name == "CUDADIAG_CUPTI"}
+                if not name.startswith(("CUDADIAG_", "CUDA_", "XDG_", "WANDB", "PYTHONDONT")) or name == "CUDADIAG_CUPTI"}
         ours = {"HOME": self.trees / "home", "TMPDIR": self.trees / "tmp", "ELSEWHERE": self.trees / "elsewhere",
-                "XDG_STATE_HOME": self.state, "PYTHONDONTWRITEBYTECODE": "1",
+                "XDG_STATE_HOME": self.state,
                 "PATH": f"{Path(self.settings.python).parent}:{os.environ['PATH']}"}
         if not on_gpu():
             ours["LD_LIBRARY_PATH"] = self.settings.build / "sim"

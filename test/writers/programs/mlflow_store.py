@@ -2,6 +2,7 @@
 import os
 
 os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"  # version 3.14 refuses file stores otherwise
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 import gpu  # noqa: E402
 import mlflow  # noqa: E402
 
