@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARK = re.compile(r"^(//|#(?!!)|\"\"\")\s?")
 # Programs that the tests run, and their input.
 PROGRAMS = ("test/targets/", "test/data/", "test/fuzz/corpus/", "test/gpu/cuda/", "test/gpu/python/", "test/gpu/silent/",
-            "test/gpu/addresses/", "test/gpu/operators/", "test/writers/programs/")
+            "test/gpu/addresses/", "test/gpu/reported/", "test/gpu/operators/", "test/writers/programs/")
 MOST = 20
 
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Programs with bad addresses and their right answers: builds them, runs them under cudadiag, and compares.
+"""Failing programs and their right answers: builds them, runs them under cudadiag, and compares.
 
-labels.json gives the right answers for each program; README.md explains its fields. Without an option, only the labels
-are checked. A field that a report does not have counts as "not known". A program that exits with 77 could not run here.
+labels.json in the folder of the programs gives the right answers for each program; README.md explains its fields.
+Without an option, only the labels are checked. A field that a report does not have counts as "not known". A program
+that exits with 77 could not run here.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import importlib.util
 import json
@@ -20,18 +22,20 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from run import CANNOT_RUN_HERE, environment, gpu_missing, gpus_here  # noqa: E402
 
-BUILD = HERE.parents[2] / "build" / "addresses"
+BUILD = HERE.parents[2] / "build"
 LIMIT_S = 180
 MARKS = re.compile(r"(?://|#) ((?:LAUNCH|ACCESS|ALLOC|FREED|REFUSED)(?:, (?:LAUNCH|ACCESS))*)$")
 LINES = ("line", "device_line", "allocated", "freed", "refused")
 FIELDS = {"id", "source", "files", "run", "build", "needs", "gpus", "error", "may_pass", *LINES, "parameter",
           "parameter_name", "mode", "bytes", "space", "relation", "distance_bytes", "allocation", "not_known_ok",
           "first_run", "trap"}
+FIELDS_OF_CAUSE = {"cause", "must_contain", "must_not"}
 RELATIONS = {"past_end", "before", "inside", "freed", "null", "never_allocated", "other_device", "host", "misaligned",
              "unknown"}
 KINDS = {"driver", "stream_ordered", "pool", "torch", "cupy"}
 FROM_MEMORY = "memory"  # the address comes from memory: no parameter may be named
 RIGHT, UNKNOWN, WRONG, NOT_JUDGED = "right", "not known", "wrong", "-"
+OTHER_WORDS = "other words"  # a cause that a person must read
 PASSES = {"first": "--rerun=never", "dump": "--rerun=always"}
 
 
@@ -39,29 +43,39 @@ def one_of(label):
     return label if isinstance(label, list) else [label]
 
 
+def labels_of(folder):
+    """Returns the labels of a folder of programs, with absolute paths."""
+    labels = json.loads((folder / "labels.json").read_text())
+    for label in labels:
+        label["files"] = [folder / file for file in label["files"]]
+        label["run"] = [str(folder / word) if word.startswith("python/") else word for word in label["run"]]
+    return labels
+
+
 def marked(label):
     """Returns {mark: [(file name, line)]}, from the program's own files."""
     lines = {}
     for file in label["files"]:
-        for number, text in enumerate((HERE / file).read_text().splitlines(), 1):
+        for number, text in enumerate(file.read_text().splitlines(), 1):
             found = MARKS.search(text)
             for mark in found[1].split(", ") if found else []:
-                lines.setdefault(mark, []).append((Path(file).name, number))
+                lines.setdefault(mark, []).append((file.name, number))
     return lines
 
 
 def shortfalls(label):
     """Returns what is missing or impossible in a label."""
-    if label.keys() != FIELDS:
+    if label.keys() not in (FIELDS, FIELDS | FIELDS_OF_CAUSE):
         return [f"fields {sorted(label.keys() ^ FIELDS)}"]
-    wrong = []
+    wrong = shortfalls_of_cause(label) if "cause" in label else []
     lines = marked(label)
     wrong += [f"{label[each]} is not marked" for each in LINES if label[each] and label[each] not in lines]
     if unused := lines.keys() - {label[each] for each in LINES} - {"ACCESS"}:  # a build may have no device lines
         wrong.append(f"{sorted(unused)} are marked and not used")
     if label["error"] != [0] and not label["line"]:
         wrong.append("no line")
-    if label["error"] != [0] and not set(one_of(label["relation"])) <= RELATIONS:
+    no_access = label["mode"] is None and label["relation"] is None  # a refused call, or a failed check
+    if label["error"] != [0] and not no_access and not set(one_of(label["relation"])) <= RELATIONS:
         wrong.append(f"relation {label['relation']}")
     if label["allocation"] and label["allocation"]["kind"] not in KINDS:
         wrong.append(f"kind {label['allocation']['kind']}")
@@ -75,6 +89,19 @@ def shortfalls(label):
     return wrong
 
 
+def shortfalls_of_cause(label):
+    """The cause of the label itself must pass the judgement."""
+    if not label["cause"]:
+        return [] if is_correct(label) and not label["must_contain"] else ["no cause"]
+    answer = judged_words(label["cause"], label["cause"], label)
+    return [] if label["must_contain"] and answer == RIGHT else [f"its own cause is judged: {answer}"]
+
+
+def is_correct(label):
+    """Returns whether nothing may be reported about a program. Others may be wrong without a CUDA error."""
+    return label["error"] == [0] and not label.get("cause")
+
+
 def list_programs(labels):
     for label in labels:
         lines = (f"{mark} {' '.join(str(number) for _, number in found)}" for mark, found in marked(label).items())
@@ -85,7 +112,7 @@ def list_programs(labels):
 def build(label, folder):
     """Compiles one program unless it is newer than its sources. Returns the compiler's output if it fails."""
     target = folder / next(word[1:] for word in label["run"] if word.startswith("@"))
-    sources = [HERE / file for file in (*label["files"], "cuda/needs.cuh") if not file.endswith(".py")]
+    sources = [file for file in (*label["files"], HERE / "cuda/needs.cuh") if file.suffix != ".py"]
     if target.exists() and target.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return ""
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
@@ -105,10 +132,9 @@ def build_all(labels, folder, jobs):
 
 
 def command(label, folder):
-    """Replaces a leading `@` by the folder of built programs, and finds python/ in this folder."""
+    """Replaces a leading `@` by the folder of built programs."""
     built = (str(folder / word[1:]) if word.startswith("@") else word for word in label["run"])
-    return [str(HERE / word) if word.startswith("python/") else sys.executable if word == "python3" else word
-            for word in built]
+    return [sys.executable if word == "python3" else word for word in built]
 
 
 def execute(words, env):
@@ -145,6 +171,23 @@ def judged_distance(found, expected):
     return RIGHT if low <= abs(found) <= high else WRONG
 
 
+def judged_words(claims, words, label):
+    """Judges the text of a cause. Claims are the part that may not name a wrong cause; words also have hints."""
+    if not words.strip():
+        return UNKNOWN
+    if any(re.search(pattern, claims.lower()) for pattern in label["must_not"]):
+        return WRONG
+    return RIGHT if all(re.search(pattern, words.lower()) for pattern in label["must_contain"]) else OTHER_WORDS
+
+
+def judged_cause(finding, label):
+    cause, access = finding.get("cause") or {}, finding.get("access") or {}
+    claims = [cause.get("text") or "", (finding.get("memory") or {}).get("text") or ""]
+    relation = (access.get("relation") or "").replace("_", " ").replace("unknown", "")
+    facts = [f"{name} {value}" for name, value in (cause.get("facts") or {}).items()]
+    return judged_words(" ".join(claims), " ".join([*claims, relation, *facts, *(finding.get("fix") or [])]), label)
+
+
 def related(finding, role):
     return next((each for each in finding.get("related") or [] if each.get("role") == role), None)
 
@@ -154,7 +197,9 @@ def compare(label, finding):
     lines = marked(label)
     access = finding.get("access") or {}
     allocation = access.get("allocation") or {}
+    cause = {"cause": judged_cause(finding, label)} if label.get("cause") else {}
     return {
+        **cause,
         "error": judged((finding.get("error") or {}).get("code"), label["error"]),
         "line": judged_line(finding.get("location"), label["line"], lines),
         "device_line": judged_line(finding.get("device"), label["device_line"], lines),
@@ -187,7 +232,7 @@ def run(cudadiag, label, folder, sanitizer):
         finding = next(iter(report.get("findings") or []), None)
         if status == CANNOT_RUN_HERE or label["may_pass"] and not finding:
             return {**result, "skipped": label["may_pass"] or text[-300:]}
-        if label["error"] == [0]:
+        if is_correct(label):
             result["passes"][name] = {"fields": {"error": WRONG if finding else RIGHT}}
         else:
             fields = compare(label, finding) if finding else {"error": UNKNOWN}
@@ -238,6 +283,7 @@ def totals(results, labels):
     both = {name: [(by_id[result["id"]], result["passes"][name]["fields"]) for result in ran] for name in PASSES}
     named = [(label, fields) for label, fields in both["first"] if label["first_run"]]
     explained = [(label, fields) for label, fields in both["dump"] if label["error"] != [0]]
+    causes = collections.Counter(fields["cause"] for _, fields in both["dump"] if "cause" in fields)
     print(f"\nprograms: {len(labels)}; run: {len(ran)}; skipped: {sum('skipped' in r for r in results)}; "
           f"without an answer: {sum('failed' in r for r in results)}")
     print(f"first run: parameter and memory named in {count(named, 'parameter', 'relation')} of {len(named)}; "
@@ -246,6 +292,8 @@ def totals(results, labels):
           f"{len(explained)}; \"not known\" where it is not enough: "
           f"{sum(not label['not_known_ok'] and fields.get('relation') == UNKNOWN for label, fields in explained)}; "
           f"wrong: {sum(bool(wrong_fields(fields)) for _, fields in both['dump'])}")
+    if causes:
+        print("causes:", ", ".join(f"{answer}: {number}" for answer, number in causes.most_common()))
 
 
 def count(pairs, *names):
@@ -273,23 +321,24 @@ def run_all(labels, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=HERE, help="the programs and their labels (addresses)")
     parser.add_argument("--list", action="store_true", help="print every program with its marked lines")
-    parser.add_argument("--build", type=Path, metavar="FOLDER", help=f"compile into FOLDER; --run does too ({BUILD})")
+    parser.add_argument("--build", type=Path, metavar="FOLDER", help="compile into FOLDER; --run does too (build/NAME)")
     parser.add_argument("--run", type=Path, metavar="CUDADIAG", help="run each program without and with reruns")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
     parser.add_argument("--only", action="append", metavar="ID", help="only this program; may be repeated")
     parser.add_argument("--sanitizer", action="store_true", help="with --run: keep compute-sanitizer's output too")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    labels = [each for each in json.loads((HERE / "labels.json").read_text())
-              if not options.only or each["id"] in options.only]
+    options.folder = options.folder.resolve()
+    labels = [each for each in labels_of(options.folder) if not options.only or each["id"] in options.only]
     wrong = [f"{label['id']}: {each}" for label in labels for each in shortfalls(label)]
     print("\n".join(wrong) or f"{len(labels)} labels are complete")
     if options.list:
         list_programs(labels)
     if wrong:
         return 1
-    options.build = options.build or (BUILD if options.run else None)
+    options.build = options.build or (BUILD / options.folder.name if options.run else None)
     if options.build and not build_all(labels, options.build, options.jobs):
         return 1
     return run_all(labels, options) if options.run else 0

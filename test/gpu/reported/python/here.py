@@ -1,0 +1,1 @@
+../../addresses/python/here.py
