@@ -275,14 +275,15 @@ def wrong_fields(fields):
 def summary(fields):
     """Returns a cell of the table: the counts, and the names of the fields that are wrong."""
     right, unknown = (sum(answer == each for answer in fields.values()) for each in (RIGHT, UNKNOWN))
-    return f"{right:2} right, {unknown:2} not known, wrong: {', '.join(wrong_fields(fields)) or 'none':20}"
+    others = ", cause in other words" if OTHER_WORDS in fields.values() else ""
+    return f"{right:2} right, {unknown:2} not known, wrong: {', '.join(wrong_fields(fields)) or 'none':20}{others}"
 
 
 def totals(results, labels):
     by_id, ran = {label["id"]: label for label in labels}, [result for result in results if result.get("passes")]
     both = {name: [(by_id[result["id"]], result["passes"][name]["fields"]) for result in ran] for name in PASSES}
     named = [(label, fields) for label, fields in both["first"] if label["first_run"]]
-    explained = [(label, fields) for label, fields in both["dump"] if label["error"] != [0]]
+    explained = [(label, fields) for label, fields in both["dump"] if label["error"] != [0] and label["relation"]]
     causes = collections.Counter(fields["cause"] for _, fields in both["dump"] if "cause" in fields)
     print(f"\nprograms: {len(labels)}; run: {len(ran)}; skipped: {sum('skipped' in r for r in results)}; "
           f"without an answer: {sum('failed' in r for r in results)}")

@@ -2,7 +2,7 @@
 #include <cublas_v2.h>
 
 int main() {
-  const int n = 2048, batch = 4;
+  const int n = 1536, batch = 4;
   float *host[batch], **matrices;
   int *pivots, *info;
   for (float*& matrix : host) {
