@@ -8,8 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from check import OTHER_WORDS, RIGHT, UNKNOWN, WRONG, is_correct, judged_cause, shortfalls_of_cause  # noqa: E402
 
-LABEL = {"error": [700], "cause": "The table has a pointer to a page that was freed.", "must_contain": ["freed|released"],
-         "must_not": ["past the end"]}
+LABEL = {"error": [700], "cause": "The table has a pointer to a page that was freed.",
+         "must_contain": ["freed|released"], "must_not": ["past the end"]}
 
 
 def said(text, fix="", **access):
