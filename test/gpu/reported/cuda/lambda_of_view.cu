@@ -8,7 +8,9 @@ struct Buffer {
 struct View {
   const double* data;
   int rows;
-  __device__ double operator()(int row, int column) const { return data[size_t(column) * rows + row]; }
+  __device__ double operator()(int row, int column) const {
+    return data[size_t(column) * rows + row];  // ACCESS
+  }
 };
 
 template <typename Body>
