@@ -102,7 +102,7 @@ class FileSystem(contextlib.ExitStack):
         if not shutil.which(f"mkfs.{self.kind}"):
             raise Skipped(f"no mkfs.{self.kind}")
         with open(self.disk / "image", "wb") as image:
-            image.truncate(512 << 20)
+            image.truncate(2 << 30)
         made = subprocess.run([f"mkfs.{self.kind}", self.disk / "image"], capture_output=True, text=True)
         if made.returncode:
             raise Skipped(f"mkfs.{self.kind}: {made.stderr.strip()}")
