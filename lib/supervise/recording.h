@@ -16,6 +16,7 @@
 #include "launch/environment.h"
 #include "launch/process.h"
 #include "session/session_writer.h"
+#include "supervise/beginning.h"
 #include "supervise/full_log.h"
 #include "supervise/python_start.h"
 #include "supervise/stall_watch.h"
@@ -95,6 +96,11 @@ class Recording {
   // log and the areas, the log is removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
 
+  // Lists the program's folders before it starts, so that reruns can begin as this run does.
+  void note_beginning() { beginning_ = Beginning::list(options_.command); }
+  // nullopt without note_beginning().
+  const std::optional<Beginning>& beginning() const { return beginning_; }
+
   // Reads into the session what has been recorded so far.
   void read();
   // Like read(), for a run that has hung for `seconds`. Call this before terminating the target: its later actions are
@@ -152,6 +158,7 @@ class Recording {
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
+  std::optional<Beginning> beginning_;
   session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()

@@ -192,7 +192,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   launch::SignalRelay relay;
   launch::ignore_signal_here(SIGXFSZ);
   const char* how =
-      plan.isolated ? "in isolation, so it cannot write files: " : "without isolation, so it can write files: ";
+      plan.isolated ? "in isolation, so it cannot change your files: " : "without isolation, so it can write files: ";
   say(std::string("running the command again ") + how + command_line(session.manifest));
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
   if (const auto edited = symbolize::rewritten_files(session); !edited.empty()) {
@@ -261,7 +261,7 @@ void add_bisect(CLI::App& app, int& status) {
   add_input(command, bisect->session, bisect->output);
   add_verbosity(command, bisect->verbosity);
   add_foreign(command, bisect->foreign, "also run the command of a session from another user or host");
-  command->add_flag("--isolated", bisect->isolated, "keep the reruns from writing files and reaching other programs");
+  command->add_flag("--isolated", bisect->isolated, "keep the reruns from changing files and reaching other programs");
   add_reruns(command, bisect->rerun);
   command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator back to its origin")
       ->excludes(command->get_option("--no-values"))

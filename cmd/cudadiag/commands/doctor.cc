@@ -256,6 +256,15 @@ void check_reruns(Checklist& checks) {
   } else {
     checks.good("reruns", "isolated, with a private network");
   }
+  if (launch::missing_isolation()) return;
+  if (launch::can_have_overlays()) {
+    checks.good("writing", fmt::format("reruns may write up to {} MiB, which is thrown away (--write-limit)",
+                                       launch::usual_write_limit() >> 20));
+  } else {
+    checks.known("writing",
+                 "reruns cannot write, because the kernel or container does not allow mount namespaces with overlays; "
+                 "for programs that must write before they fail, use cudadiag bisect");
+  }
 }
 
 // Returns an error if the disk has no room for a recording.

@@ -1,4 +1,4 @@
-// The seccomp filter of an isolated rerun: the system calls that it denies.
+// The seccomp filter of an isolated rerun: the system calls that it allows, and those that it passes to the supervisor.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <cstddef>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "launch/children.h"
 #include "launch/isolation/call_rules.h"
@@ -23,7 +26,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 // The numbers of x32 system calls start here. The filter rejects all of these calls, because no rule covers them.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
-// A seccomp filter program. It is built between fork and exec, and therefore allocates no memory.
+// A seccomp filter program.
 class FilterText {
  public:
   FilterText() {
@@ -33,11 +36,20 @@ class FilterText {
     load(offsetof(seccomp_data, nr));
     add(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbers, 0, 1);
     answer(SECCOMP_RET_ERRNO | ENOSYS);
-    for (const CallRule& rule : call_rules()) add_rule(rule);
-    answer(SECCOMP_RET_ALLOW);
+    std::set<long> allowed(unchecked_calls().begin(), unchecked_calls().end());
+    add_allowed(allowed);
+    std::set<long> conditional;
+    for (const CallRule& rule : call_rules()) {
+      add_rule(rule);
+      if (rule.when != CallRule::When::always) conditional.insert(rule.number);
+    }
+    add_allowed(conditional);
+    add(BPF_JMP | BPF_JGT | BPF_K, kNewestCall, 0, 1);
+    answer(SECCOMP_RET_ERRNO | ENOSYS);
+    answer(SECCOMP_RET_USER_NOTIF);
   }
 
-  sock_fprog program() { return {size_, text_.data()}; }
+  std::vector<sock_filter> text() && { return std::move(text_); }
 
  private:
   // At the start and end of each rule, the accumulator holds the system call number.
@@ -67,9 +79,21 @@ class FilterText {
     load(offsetof(seccomp_data, nr));
   }
 
+  // Allows these calls, by ranges of their numbers.
+  void add_allowed(const std::set<long>& numbers) {
+    for (auto first = numbers.begin(); first != numbers.end();) {
+      auto last = first;
+      while (std::next(last) != numbers.end() && *std::next(last) == *last + 1) ++last;
+      add(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(*first), 0, 2);
+      add(BPF_JMP | BPF_JGT | BPF_K, static_cast<std::uint32_t>(*last), 1, 0);
+      answer(SECCOMP_RET_ALLOW);
+      first = std::next(last);
+    }
+  }
+
   // Allows the listed requests. The jump to the next rule is filled in last, when its length is known.
   void add_unlisted(std::uint32_t number, std::uint32_t argument) {
-    const std::uint16_t jump = size_;
+    const std::size_t jump = text_.size();
     add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 0);
     for (const HarmlessRequest& each : harmless_requests()) {
       load(argument);
@@ -78,31 +102,32 @@ class FilterText {
       answer(SECCOMP_RET_ALLOW);
     }
     answer(SECCOMP_RET_USER_NOTIF);
-    text_[jump].jf = static_cast<std::uint8_t>(size_ - jump - 1);
+    text_[jump].jf = static_cast<std::uint8_t>(text_.size() - jump - 1);
   }
 
   void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset), 0, 0); }
   void answer(std::uint32_t verdict) { add(BPF_RET | BPF_K, verdict, 0, 0); }
   void add(std::uint16_t code, std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
-    if (size_ < text_.size()) text_[size_++] = {code, if_true, if_false, value};
+    text_.push_back({code, if_true, if_false, value});
   }
 
-  std::array<sock_filter, 1024> text_{};
-  std::uint16_t size_ = 0;
+  std::vector<sock_filter> text_;
 };
 
 }  // namespace
 
-int install_filter() {
-  FilterText text;
-  const sock_fprog program = text.program();
+std::vector<sock_filter> filter_program() { return FilterText().text(); }
+
+int install_filter(const std::vector<sock_filter>& text) {
+  const sock_fprog program{static_cast<unsigned short>(text.size()), const_cast<sock_filter*>(text.data())};
   return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
 }
 
 bool can_filter() {
   static const bool can = [] {
+    const std::vector<sock_filter> program = filter_program();
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install_filter() >= 0 ? 0 : 1);
+    if (child == 0) ::_exit(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install_filter(program) >= 0 ? 0 : 1);
     return succeeds(child);
   }();
   return can;

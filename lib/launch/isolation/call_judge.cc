@@ -42,10 +42,6 @@ const Verdict kLetThrough;
 // Appended to a refused address that would be allowed in a private network.
 constexpr const char* kNoNetwork = " (a private network is not allowed here)";
 
-// Returns true if the kernel refuses writes to this file anyway, because the user lacks the rights or the file system
-// is read-only.
-bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
-
 bool is_service(const fs::path& path) {
   // These services only answer queries about user names or about the state of the GPU.
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
@@ -172,20 +168,18 @@ struct CallJudge::Call {
 };
 
 CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version,
-                     std::function<void(const FileIdentity&)> on_made)
+                     std::function<void(const FileIdentity&)> on_made, const Overlays* overlays)
     : isolation_(std::move(isolation)),
+      overlays_(overlays),
       owner_(owner),
       landlock_version_(landlock_version),
       on_made_(std::move(on_made)) {
-  for (const auto* paths : {&isolation_.folders, &isolation_.devices}) {
-    writable_.insert(writable_.end(), paths->begin(), paths->end());
-  }
   if (isolation_.private_network) addresses_ = local_addresses();
 }
 
 CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
   const CallRule* rule = rule_of(data);
-  if (rule == nullptr) return {EPERM, {}};
+  if (rule == nullptr) return {EPERM, session::KeptFrom{Deed::share, "system call " + std::to_string(data.nr)}};
   const Call call{*rule, data, thread};
   made_now_.clear();
   opened_ = base::FileDescriptor();
@@ -268,7 +262,17 @@ bool CallJudge::is_made(const SeenPath& seen) const {
 }
 
 bool CallJudge::may_change(const SeenPath& seen) const {
-  return is_own_process(seen) || is_below(seen.path, writable_) || is_made(seen);
+  if (is_own_process(seen) || is_below(seen.path, isolation_.devices) || is_made(seen)) return true;
+  // A descriptor that the rerun inherited leads to the file itself, not to the overlay.
+  const bool is_outside = overlays_ != nullptr && seen.exists && !overlays_->owns(seen.status.stx_mnt_id);
+  return is_below(seen.path, isolation_.folders) && !is_outside && !is_fixed(seen.path);
+}
+
+bool CallJudge::is_fixed(const fs::path& path) const { return overlays_ != nullptr && overlays_->is_fixed(path); }
+
+bool CallJudge::is_refused_anyway(const fs::path& path) const {
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return false;
+  return errno != EROFS || overlays_ == nullptr || overlays_->was_read_only(path);
 }
 
 bool CallJudge::may_use(const SeenPath& seen) const {
@@ -277,7 +281,7 @@ bool CallJudge::may_use(const SeenPath& seen) const {
 }
 
 bool CallJudge::may_make(const SeenPath& seen) const {
-  return is_below(seen.path, isolation_.folders) || is_made(seen);
+  return (is_below(seen.path, isolation_.folders) && !is_fixed(seen.path.parent_path())) || is_made(seen);
 }
 
 CallJudge::Verdict CallJudge::judge_open_how(const Call& call) {
@@ -307,7 +311,12 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, 
   if (seen.exists ? is_own_process(seen) || (shared && is_made(seen)) : shared && !nameless) {
     return open_here(call, seen, flags, mode);
   }
-  if (seen.exists ? may_use(seen) : may_make(seen)) return kLetThrough;
+  if (seen.exists ? may_use(seen) : may_make(seen)) {
+    // The kernel would first copy the whole file to the overlay.
+    const bool is_copied = overlays_ != nullptr && seen.has_type(S_IFREG) && (flags & O_TRUNC) == 0 &&
+                           seen.status.stx_size > overlays_->write_limit() && !overlays_->is_written(seen.path);
+    return is_copied ? call.refuse(ENOSPC, seen.path.native() + ", which is larger than --write-limit") : kLetThrough;
+  }
   if (is_refused_anyway(seen.exists ? seen.path : seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
 }
@@ -488,6 +497,11 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const SeenPath seen = see_path(call.thread, AT_FDCWD, path, !binds);
   if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || seen.exists == binds) return kLetThrough;
+  if (binds) sockets_.insert(seen.path);
+  const bool is_outside = overlays_ != nullptr && overlays_->has_outside_socket(seen.path);
+  if (!binds && is_outside && !sockets_.contains(seen.path) && is_below(seen.path, overlays_->trees())) {
+    return call.refuse(ECONNREFUSED, seen.path.native());
+  }
   if (binds ? may_make(seen) : may_use(seen) || is_service(seen.path)) return kLetThrough;
   if (binds && is_refused_anyway(seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());

@@ -28,9 +28,9 @@ struct Endpoint;
 class CallJudge {
  public:
   // `owner`: the process from which all processes of the rerun descend. Calls `on_made` for each file and folder that it
-  // creates in shared memory.
+  // creates in shared memory. `overlays`: null if the rerun has none; must outlive this object.
   CallJudge(Isolation isolation, pid_t owner, int landlock_version,
-            std::function<void(const FileIdentity&)> on_made = {});
+            std::function<void(const FileIdentity&)> on_made = {}, const Overlays* overlays = nullptr);
 
   struct Verdict {
     int error = 0;  // 0 to let the kernel execute the call, unless this process has executed it:
@@ -84,10 +84,15 @@ class CallJudge {
   // Returns true if the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen) const;
   bool may_make(const SeenPath& seen) const;
+  bool is_fixed(const std::filesystem::path& path) const;
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
+  // Returns true if the kernel would refuse to change this file even without isolation, because the user lacks the rights
+  // or the file system is read-only.
+  bool is_refused_anyway(const std::filesystem::path& path) const;
+
   Isolation isolation_;
-  std::vector<std::filesystem::path> writable_;
+  const Overlays* overlays_;
   pid_t owner_;
   int landlock_version_;
   std::set<std::string> addresses_;    // the addresses of the rerun's private network
@@ -96,7 +101,7 @@ class CallJudge {
   std::function<void(const FileIdentity&)> on_made_;
   std::filesystem::path made_now_;  // the entry that the latest call created; empty: none
   base::FileDescriptor opened_;     // the file of the latest verdict
-  std::set<std::string> sockets_;   // the abstract names to which the rerun bound sockets
+  std::set<std::string> sockets_;   // the abstract names and the paths to which the rerun bound sockets
 };
 
 }  // namespace cudadiag::launch

@@ -1,10 +1,14 @@
-// The system calls of an isolated rerun that must be checked before the kernel executes them. The table contains every
-// call that can change something outside the rerun, even if Landlock covers the call. The seccomp filter is built from
-// this constant table.
+// The system calls that an isolated rerun may issue, and those that must be checked before the kernel executes them. The
+// first table contains every call that can change something outside the rerun, even if Landlock covers the call. The
+// second one contains the calls that need no check. The seccomp filter is built from these constant tables, and refuses
+// all other calls.
 #pragma once
+
+#include <linux/filter.h>
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "session/session.h"
 
@@ -52,6 +56,12 @@ struct CallRule {
 // Returns the rules for the system calls of this architecture.
 std::span<const CallRule> call_rules();
 
+// Returns the numbers of the system calls that the filter allows without a check.
+std::span<const long> unchecked_calls();
+
+// Calls with a higher number were unknown when the tables were written. Programs take ENOSYS for an older kernel.
+inline constexpr long kNewestCall = 470;
+
 // The ioctl requests that the filter allows on every descriptor: those with request & mask == value. All others are
 // checked, because a list of dangerous requests would never be complete: each driver and file system has its own.
 struct HarmlessRequest {
@@ -59,10 +69,12 @@ struct HarmlessRequest {
 };
 std::span<const HarmlessRequest> harmless_requests();
 
+std::vector<sock_filter> filter_program();
+
 // Installs the filter for this thread, which must have no_new_privs set. Returns the descriptor on which the caller
 // receives and answers the system calls. Returns -1 with errno set on failure; EBUSY means that another listener
 // exists. Safe between fork and exec.
-int install_filter();
+int install_filter(const std::vector<sock_filter>& program);
 
 // Returns true if neither the kernel nor a container forbids the filter. The first call tests this in a child process.
 // Later calls return the same result.

@@ -44,7 +44,7 @@ struct Prepared {
   char* const* shell_arguments;
   char* const* environment;
   const sigset_t* blocked;
-  bool isolated;
+  const std::vector<sock_filter>* filter;  // null if it is not isolated
   pid_t parent;
   Told* told;
 };
@@ -58,9 +58,9 @@ struct Prepared {
   Told& told = *prepared.told;
   // Closes the descriptors that the first run inherited. Without this, a rerun could write to them again.
   close_on_exec_from(3);
-  if (prepared.isolated) {
+  if (prepared.filter != nullptr) {
     told.stage = Told::Stage::filter;
-    told.listener = install_filter();
+    told.listener = install_filter(*prepared.filter);
     if (told.listener < 0) {
       told.error = errno;
       ::_exit(125);
@@ -91,12 +91,13 @@ ConfinedTarget start_here(ConfinedStart& start) {
   if (!start.arguments.empty()) shell.insert(shell.end(), start.arguments.begin() + 1, start.arguments.end());
   const auto arguments = base::c_strings(start.arguments), shell_arguments = base::c_strings(shell),
              environment = base::c_strings(start.environment);
+  const std::vector<sock_filter> filter = filter_program();
   const Prepared prepared{start.path.c_str(),
                           arguments.data(),
                           shell_arguments.data(),
                           environment.data(),
                           &start.blocked,
-                          start.isolation.has_value(),
+                          start.isolation ? &filter : nullptr,
                           ::getpid(),
                           told};
   // CLONE_FILES shares the descriptor table, so this process also gets the listener's descriptor. CLONE_VFORK blocks

@@ -120,7 +120,8 @@ std::vector<fs::path> pipes_of_mps() {
 
 constexpr const char *kFolderWord = "--folder=", *kDeviceWord = "--device=", *kPipeWord = "--pipe=",
                      *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory",
-                     *kAnyInterfaceWord = "--any-interface";
+                     *kAnyInterfaceWord = "--any-interface", *kWriteLimitWord = "--write-limit=",
+                     *kPassWord = "--pass=", *kSharedWord = "--shared=", *kHiddenWord = "--hidden=";
 
 }  // namespace
 
@@ -176,11 +177,18 @@ std::vector<std::string> isolation_words(const Isolation& isolation) {
   for (const std::uint16_t port : isolation.ports) words.push_back(kPortWord + std::to_string(port));
   if (isolation.shared_memory) words.emplace_back(kSharedMemoryWord);
   if (isolation.any_interface) words.emplace_back(kAnyInterfaceWord);
+  if (const auto& overlays = isolation.overlays) {
+    words.push_back(kWriteLimitWord + std::to_string(overlays->write_limit));
+    words.push_back(kPassWord + overlays->pass.string());
+    words.push_back(kSharedWord + overlays->shared.string());
+    add(kHiddenWord, overlays->hidden);
+  }
   return words;
 }
 
 Isolation isolation_of(const std::vector<std::string>& words) {
   Isolation isolation;
+  OverlayRequest overlays;
   for (const std::string& word : words) {
     const auto value = [&](std::string_view prefix) { return word.substr(prefix.size()); };
     if (word.starts_with(kFolderWord)) isolation.folders.emplace_back(value(kFolderWord));
@@ -191,7 +199,15 @@ Isolation isolation_of(const std::vector<std::string>& words) {
     }
     if (word == kSharedMemoryWord) isolation.shared_memory = true;
     if (word == kAnyInterfaceWord) isolation.any_interface = true;
+    if (word.starts_with(kWriteLimitWord)) {
+      overlays.write_limit = std::strtoull(value(kWriteLimitWord).c_str(), nullptr, 10);
+    }
+    if (word.starts_with(kPassWord)) overlays.pass = value(kPassWord);
+    if (word.starts_with(kSharedWord)) overlays.shared = value(kSharedWord);
+    if (word.starts_with(kHiddenWord)) overlays.hidden.emplace_back(value(kHiddenWord));
   }
+  overlays.kept = isolation.pipes;
+  if (!overlays.pass.empty()) isolation.overlays = std::move(overlays);
   return isolation;
 }
 

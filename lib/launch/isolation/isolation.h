@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/isolation/overlays.h"
 #include "session/session.h"
 
 namespace cudadiag::launch {
@@ -23,6 +24,7 @@ struct Isolation {
   bool shared_memory = false;                  // the rerun may create files in /dev/shm, but not change existing ones
   bool private_network = false;                // the supervisor created a private network, in which all sockets are
                                                // allowed
+  std::optional<OverlayRequest> overlays;      // nullopt: the rerun can write only below `folders`
 };
 
 inline constexpr const char* kSharedMemory = "/dev/shm";

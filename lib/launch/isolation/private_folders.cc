@@ -15,6 +15,7 @@
 
 #include "base/plain_folder.h"
 #include "base/text.h"
+#include "launch/isolation/isolation.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -112,35 +113,42 @@ void copy_tree(const fs::path& from, const fs::path& to) {
 
 base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place, const base::FileDescriptor& folder) {
   constexpr const char* kName = "private";
-  fs::path root = place / kName;
-  base::FileDescriptor opened;
-  if (root.native().size() > kLongestRoot) {
-    std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      return base::Error{"cannot create a private folder such as " + name + ": " + std::strerror(errno), ""};
-    }
-    root = name;
-    opened = base::open_plain_folder(AT_FDCWD, name.c_str());
-  } else if (::mkdirat(folder.get(), kName, 0700) == 0) {
-    opened = base::open_plain_folder(folder.get(), kName);
+  const bool is_long = (place / kName).native().size() > kLongestRoot;
+  const bool is_made = !is_long && ::mkdirat(folder.get(), kName, 0700) == 0;
+  auto made = is_long ? make_in(temporary_folder())
+                      : of(is_made ? base::open_plain_folder(folder.get(), kName) : base::FileDescriptor());
+  if (auto* folders = std::get_if<PrivateFolders>(&made)) {
+    folders->add_temporary();
+    folders->add_caches();
   }
+  return made;
+}
+
+base::Result<PrivateFolders> PrivateFolders::make_in_shared_memory() { return make_in(kSharedMemory); }
+
+base::Result<PrivateFolders> PrivateFolders::make_in(const fs::path& place) {
+  std::string name = (place / "cudadiag-XXXXXX").string();
+  const bool made = ::mkdtemp(name.data()) != nullptr;
+  return of(made ? base::open_plain_folder(AT_FDCWD, name.c_str()) : base::FileDescriptor());
+}
+
+base::Result<PrivateFolders> PrivateFolders::of(base::FileDescriptor opened) {
+  const int failure = errno;
   std::error_code error;
   const fs::path real = opened.valid() ? fs::read_symlink(base::path_through(opened), error) : fs::path();
   if (!opened.valid() || error) {
-    return base::Error{"cannot create " + root.string() + ": " + std::strerror(error ? error.value() : errno), ""};
+    return base::Error{std::string("cannot create a private folder: ") + std::strerror(error ? error.value() : failure),
+                       ""};
   }
-  PrivateFolders folders(real, std::move(opened));
-  folders.add_temporary();
-  folders.add_caches();
-  return folders;
+  return PrivateFolders(real, std::move(opened));
 }
 
 PrivateFolders::~PrivateFolders() { base::remove_folder(opened_); }
 
 void PrivateFolders::add_temporary() {
-  constexpr const char* kName = "tmp";
-  ::mkdirat(opened_.get(), kName, 0700);
-  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) variables_.push_back({name, (root_ / kName).string()});
+  constexpr const char* kTemporary = "tmp";
+  ::mkdirat(opened_.get(), kTemporary, 0700);
+  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) variables_.push_back({name, (root_ / kTemporary).string()});
 }
 
 void PrivateFolders::add_caches() {
@@ -163,6 +171,20 @@ void PrivateFolders::add_caches() {
   }
   // Stops Python from writing compiled files next to the sources. Python still reads existing ones.
   if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
+}
+
+std::vector<fs::path> cache_folders() {
+  std::vector<fs::path> folders;
+  const auto add = [&](const KnownCache& cache) {
+    for (fs::path& place : places_of(cache)) folders.push_back(std::move(place));
+  };
+  for (const KnownCache& cache : kCaches) add(cache);
+  for (const KnownCache& cache : kNamedCaches) add(cache);
+  for (const char* variable : {"XDG_CACHE_HOME", "HF_HOME", "TORCH_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR"}) {
+    if (const std::string folder = environment_value(variable); !folder.empty()) folders.emplace_back(folder);
+  }
+  if (const std::string home = environment_value("HOME"); !home.empty()) folders.push_back(fs::path(home) / ".cache");
+  return folders;
 }
 
 }  // namespace cudadiag::launch

@@ -1,4 +1,5 @@
-// Creates and owns an isolated rerun's private folders, for temporary files and copies of caches. The folders have mode
+// Creates and owns an isolated rerun's private folders, for temporary files and copies of caches, or for what it writes
+// to its overlays. The folders have mode
 // 0700, and are removed on destruction. They are filled and removed through the descriptor of the folder that was made,
 // because another user may be able to replace parts of its path.
 #pragma once
@@ -18,6 +19,8 @@ class PrivateFolders {
   // `place` would be too long.
   // Copies the user's caches, up to 512 MiB and 20,000 files in total. Skips a cache that does not fit.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place, const base::FileDescriptor& folder);
+  // Creates an empty folder in /dev/shm.
+  static base::Result<PrivateFolders> make_in_shared_memory();
   PrivateFolders(PrivateFolders&& other) noexcept = default;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();
@@ -30,6 +33,8 @@ class PrivateFolders {
  private:
   PrivateFolders(std::filesystem::path root, base::FileDescriptor opened)
       : root_(std::move(root)), opened_(std::move(opened)) {}
+  static base::Result<PrivateFolders> make_in(const std::filesystem::path& place);
+  static base::Result<PrivateFolders> of(base::FileDescriptor opened);
   void add_temporary();
   void add_caches();
 
@@ -37,5 +42,8 @@ class PrivateFolders {
   base::FileDescriptor opened_;
   std::vector<Variable> variables_;
 };
+
+// Returns the folders of the user's caches, which may not exist: those that are copied, and ~/.cache.
+std::vector<std::filesystem::path> cache_folders();
 
 }  // namespace cudadiag::launch

@@ -21,6 +21,7 @@
 
 #include "base/file_descriptor.h"
 #include "launch/children.h"
+#include "launch/isolation/namespaces.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -55,55 +56,6 @@ Addresses addresses_here() {
     }
   }
   return found;
-}
-
-bool write_text(const char* path, const std::string& text) {
-  const FileDescriptor file(::open(path, O_WRONLY | O_CLOEXEC));
-  return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
-
-// Returns an id map in which every user or group of `map` keeps its number.
-std::string same_numbers(const char* map) {
-  std::string same;
-  std::ifstream ranges(map);
-  for (std::string first, outside, count; ranges >> first >> outside >> count;) {
-    same.append(first).append(" ").append(first).append(" ").append(count).append("\n");
-  }
-  return same;
-}
-
-// Starts a child that maps the users of the parent's future namespace. Only a process outside the new namespace may map
-// several users. The child waits until `ready` is closed, then writes the maps. It exits with 0 on success.
-pid_t start_map_writer(const FileDescriptor& ready, const FileDescriptor& keep_open) {
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  ::close(keep_open.get());
-  char byte = 0;
-  ::read(ready.get(), &byte, 1);
-  const std::string folder = "/proc/" + std::to_string(parent);
-  const bool written = write_text((folder + "/uid_map").c_str(), same_numbers("/proc/self/uid_map")) &&
-                       write_text((folder + "/gid_map").c_str(), same_numbers("/proc/self/gid_map"));
-  ::_exit(written ? 0 : 1);
-}
-
-// Maps all users. Without this, root would lose its access to other users' files.
-bool enter_namespace_as_root() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  FileDescriptor ready(ends[0]), begun(ends[1]);
-  const pid_t writer = start_map_writer(ready, begun);
-  const bool entered = ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0;
-  begun = FileDescriptor();
-  return succeeds(writer) && entered;
-}
-
-// Maps only this user and group. Their access to files does not change.
-bool enter_namespace_as(uid_t user, gid_t group) {
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return false;
-  const std::string number = std::to_string(user), group_number = std::to_string(group);
-  return write_text("/proc/self/setgroups", "deny") && write_text("/proc/self/uid_map", number + " " + number + " 1") &&
-         write_text("/proc/self/gid_map", group_number + " " + group_number + " 1");
 }
 
 bool start_loopback() {
@@ -143,11 +95,7 @@ void add_to_loopback(const in6_addr& address) {
 
 bool make_network() {
   const Addresses addresses = addresses_here();
-  const uid_t user = ::geteuid();
-  const gid_t group = ::getegid();
-  const bool made =
-      ::unshare(CLONE_NEWNET) == 0 || (user == 0 ? enter_namespace_as_root() : enter_namespace_as(user, group));
-  if (!made || !start_loopback()) return false;
+  if (enter_namespace(CLONE_NEWNET) == Entry::refused || !start_loopback()) return false;
   int number = 0;
   for (const in_addr& address : addresses.v4) {
     if ((ntohl(address.s_addr) >> 24) != 127) add_to_loopback(address, ++number);

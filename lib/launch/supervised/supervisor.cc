@@ -48,6 +48,8 @@ constexpr auto kAnswering = milliseconds(500);
 // How long killed processes have to die once the launcher waits no longer.
 constexpr auto kDying = milliseconds(300);
 constexpr auto kLook = milliseconds(20);
+// How often to measure what the rerun has written.
+constexpr auto kMeasure = milliseconds(200);
 constexpr std::size_t kMostKept = 64;  // the maximum number of distinct refusals to report for a rerun
 
 struct Arguments {
@@ -90,15 +92,20 @@ std::vector<std::string> environment_but_arena() {
   return result;
 }
 
+session::KeptFrom too_much(const Overlays& overlays) {
+  return {session::Deed::write, "more than " + std::to_string(overlays.write_limit() >> 20) + " MiB (--write-limit)"};
+}
+
 // Answers the system calls that are waiting at the filter's listener. Does so on a thread of its own, because a path
 // that leads to a file server which does not answer blocks the thread that resolves it. The supervisor must nevertheless
 // end the rerun. Call finish() instead of destroying an object of this class.
 class CallDesk {
  public:
-  CallDesk(int listener, const Isolation& isolation, int launcher)
+  CallDesk(int listener, const Isolation& isolation, const Overlays* overlays, int launcher)
       : listener_(listener),
         launcher_(launcher),
-        judge_(isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }) {
+        overlays_(overlays),
+        judge_(isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }, overlays) {
     std::thread([this] { work(); }).detach();
   }
   CallDesk(const CallDesk&) = delete;
@@ -112,6 +119,7 @@ class CallDesk {
     pollfd finished{finished_.get(), POLLIN, 0};
     ::poll(&finished, 1, static_cast<int>(kAnswering.count()));
     judge_.clean_shared_memory();
+    report_full();
   }
 
  private:
@@ -139,6 +147,7 @@ class CallDesk {
     // process.
     const bool waits = ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) == 0;
     if (waits && verdict.kept) report(*verdict.kept);
+    report_full();
     if (!waits || !send(call.id, verdict)) judge_.undo();
     return true;
   }
@@ -173,6 +182,11 @@ class CallDesk {
     supervision::send_at_once(launcher_, {Packet::Kind::made, 0, std::string(bytes, sizeof made)});
   }
 
+  // A program that can write no more fails in its own way, so the reason is told here.
+  void report_full() {
+    if (overlays_ != nullptr && !overlays_->is_measured() && overlays_->is_full()) report(too_much(*overlays_));
+  }
+
   void report(const session::KeptFrom& kept) {
     if (kept_.size() == kMostKept || std::find(kept_.begin(), kept_.end(), kept) != kept_.end()) return;
     kept_.push_back(kept);
@@ -182,19 +196,22 @@ class CallDesk {
   const base::FileDescriptor listener_;
   const base::FileDescriptor finishing_{::eventfd(0, EFD_CLOEXEC)}, finished_{::eventfd(0, EFD_CLOEXEC)};
   const int launcher_;
+  const Overlays* const overlays_;
   CallJudge judge_;
   std::vector<session::KeptFrom> kept_;
 };
 
 class Supervisor {
  public:
-  Supervisor(int launcher, int signals, pid_t target) : launcher_(launcher), signals_(signals), target_(target) {}
+  Supervisor(int launcher, int signals, pid_t target, const Overlays* overlays)
+      : launcher_(launcher), signals_(signals), target_(target), overlays_(overlays) {}
 
   void run() {
     while (!is_over()) {
       wait();
       take_ends();
       hear_launcher();
+      if (overlays_ != nullptr && overlays_->is_measured() && !ending_) measure();
       if (ending_) end_all();
     }
     for (const pid_t process : descendants_of(::getpid())) {
@@ -207,8 +224,23 @@ class Supervisor {
 
   void wait() {
     std::array<pollfd, 2> sources = {{{launcher_gone_ ? -1 : launcher_, POLLIN, 0}, {signals_, POLLIN, 0}}};
-    ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
+    const bool measures = overlays_ != nullptr && overlays_->is_measured();
+    ::poll(sources.data(), sources.size(),
+           ending_ ? static_cast<int>(kLook.count()) : measures ? static_cast<int>(kMeasure.count()) : -1);
     if (sources[1].revents != 0) take_signals();
+  }
+
+  // Ends a rerun that has written too much. Spends at most a twentieth of its time on this.
+  void measure() {
+    constexpr int kShare = 20;
+    const auto now = Clock::now();
+    if (now < measure_again_) return;
+    if (overlays_->is_full()) {
+      const session::KeptFrom kept = too_much(*overlays_);
+      supervision::send(launcher_, {Packet::Kind::kept, static_cast<std::int32_t>(kept.deed), kept.object});
+      begin_end(milliseconds(0));
+    }
+    measure_again_ = Clock::now() + (Clock::now() - now) * kShare;
   }
 
   void take_signals() {
@@ -277,6 +309,8 @@ class Supervisor {
 
   int launcher_, signals_;
   pid_t target_;
+  const Overlays* overlays_;
+  Clock::time_point measure_again_{};
   bool launcher_gone_ = false;
   bool childless_ = false;
   bool ending_ = false;
@@ -306,6 +340,17 @@ int supervise(int argc, char** argv) {
   close_all_but(inherited);
   const base::FileDescriptor removed(arguments.remove);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  std::optional<Overlays> overlays;
+  if (arguments.isolation && arguments.isolation->overlays) {
+    std::string failed;
+    overlays = Overlays::enter(*arguments.isolation->overlays, arguments.command, failed);
+    if (!overlays) {
+      supervision::send(arguments.socket, {Packet::Kind::failed, errno, failed});
+      return 125;
+    }
+    auto& folders = arguments.isolation->folders;
+    folders.insert(folders.end(), overlays->trees().begin(), overlays->trees().end());
+  }
   if (arguments.isolation) arguments.isolation->private_network = enter_private_network();
   ConfinedStart start;
   const base::FileDescriptor signals(take_over_signals(start.blocked));
@@ -321,8 +366,9 @@ int supervise(int argc, char** argv) {
     supervision::send(arguments.socket, {Packet::Kind::failed, target.error, target.failed});
   } else {
     supervision::send(arguments.socket, {Packet::Kind::started, target.process, ""});
-    if (target.listener >= 0) desk.emplace(target.listener, *arguments.isolation, arguments.socket);
-    Supervisor(arguments.socket, signals.get(), target.process).run();
+    const Overlays* const written = overlays ? &*overlays : nullptr;
+    if (target.listener >= 0) desk.emplace(target.listener, *arguments.isolation, written, arguments.socket);
+    Supervisor(arguments.socket, signals.get(), target.process, written).run();
     if (desk) desk->finish();
   }
   base::remove_folder(removed);

@@ -131,27 +131,6 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
   return recorded_start(spec, session, folder);
 }
 
-// Gives the rerun private folders, and prevents it from writing anywhere else.
-base::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const session::SessionWriter& writer, Start& start,
-                                             launch::SupervisedOptions& options) {
-  auto made = launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
-  auto* folders = std::get_if<launch::PrivateFolders>(&made);
-  if (folders == nullptr) return made;
-  start.variables.insert(start.variables.end(), folders->variables().begin(), folders->variables().end());
-  launch::Isolation isolation = launch::usual_isolation();
-  std::error_code error;
-  isolation.folders = {std::filesystem::read_symlink(base::path_through(writer.opened_pass()), error), folders->root()};
-  isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
-  if (spec.kind == PassKind::sanitize) isolation.ports = sanitizer_ports();
-  if (spec.kind == PassKind::device) {
-    isolation.ports = core_dump_ports();
-    isolation.any_interface = true;
-  }
-  options.isolation = std::move(isolation);
-  options.remove = folders->opened().get();
-  return made;
-}
-
 // Everything that is set up before the program starts and kept while it runs.
 struct Prepared {
   Start start;
@@ -160,6 +139,41 @@ struct Prepared {
   launch::SupervisedOptions options;
   std::optional<launch::PrivateFolders> folders{};
 };
+
+// Prevents the rerun from changing anything outside. It writes to overlays or, where these are impossible, only to
+// private folders.
+std::optional<base::Error> isolate(const RerunSpec& spec, const session::SessionWriter& writer, Prepared& prepared) {
+  launch::Isolation isolation = launch::usual_isolation();
+  std::error_code error;
+  const std::filesystem::path pass = std::filesystem::read_symlink(base::path_through(writer.opened_pass()), error);
+  isolation.folders = {pass};
+  if (spec.kind == PassKind::sanitize) isolation.ports = sanitizer_ports();
+  if (spec.kind == PassKind::device) {
+    isolation.ports = core_dump_ports();
+    isolation.any_interface = true;
+  }
+  const bool overlays = spec.write_limit > 0 && launch::can_have_overlays();
+  auto made = overlays ? launch::PrivateFolders::make_in_shared_memory()
+                       : launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
+  const auto* failure = std::get_if<base::Error>(&made);
+  if (failure != nullptr && !overlays) return *failure;
+  std::filesystem::path root;
+  if (failure == nullptr) {
+    auto& folders = prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(made)));
+    auto& variables = prepared.start.variables;
+    variables.insert(variables.end(), folders.variables().begin(), folders.variables().end());
+    prepared.options.remove = folders.opened().get();
+    root = folders.root();
+  }
+  if (overlays) {
+    isolation.overlays = {spec.write_limit, pass, root, spec.hidden, {}};
+  } else {
+    isolation.folders.push_back(root);
+    isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
+  }
+  prepared.options.isolation = std::move(isolation);
+  return std::nullopt;
+}
 
 base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session, session::SessionWriter& writer) {
   const std::filesystem::path folder = writer.pass_folder();
@@ -189,9 +203,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   options.patience = std::chrono::milliseconds(std::llround(std::clamp(spec.time_limit, 1.0, 60.0) * 1000));
   options.mark = mark.name + "=" + mark.value;
   if (!spec.isolated) return prepared;
-  auto folders = isolate(spec, writer, start, options);
-  if (const auto* failure = std::get_if<base::Error>(&folders)) return *failure;
-  prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(folders)));
+  if (auto failure = isolate(spec, writer, prepared)) return *failure;
   return prepared;
 }
 

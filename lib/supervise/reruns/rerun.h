@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,9 @@ struct RerunSpec {
   double expected_seconds = 0;           // its expected duration, to show progress
   bool show = false;                     // send its output to our standard error, not to a file
   const launch::Input* input = nullptr;  // null for /dev/null
-  bool isolated = false;                 // it can write only to its own folders
+  bool isolated = false;                 // it can change nothing outside
+  std::uint64_t write_limit = 0;         // if it is isolated: bytes that it may write to overlays; 0: it gets none
+  std::vector<std::filesystem::path> hidden{};  // what it does not see, if it has overlays
   double quiet_limit = 0;                // end it after this many seconds without any operation; 0: no limit
 };
 

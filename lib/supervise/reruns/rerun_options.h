@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "analyse/reruns/rerun_window.h"
 #include "launch/input.h"
@@ -22,6 +24,7 @@ struct RerunOptions {
   bool keep_core = false;            // keep the dump, however large it is
   bool cross_check = false;          // run cuda-gdb on the dump
   bool sanitize = false;             // run a pass under compute-sanitizer
+  std::optional<unsigned> write_limit;  // MiB that an isolated rerun may write, all of which is thrown away; 0: nothing
   double patience = 5;               // how many seconds to wait for one operation
   std::optional<double> time_limit;  // seconds for one rerun; the default depends on the first run
 
@@ -35,6 +38,8 @@ struct RerunPlan {
   std::optional<analyse::RerunWindow> window{};  // a window that the user chose
   const launch::Input* input = nullptr;          // null for /dev/null
   bool isolated = false;                         // the reruns are isolated, so they can change nothing
+  std::vector<std::filesystem::path> hidden{};   // what the first run created; isolated reruns that may write do not
+                                                 // see it
 };
 
 }  // namespace cudadiag::supervise

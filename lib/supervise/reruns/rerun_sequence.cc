@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
+#include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "supervise/replays/save_launch.h"
@@ -250,12 +251,25 @@ class RerunSequence {
     spec.show = options_.show;
     spec.input = plan_.input;
     spec.isolated = plan_.isolated;
+    spec.write_limit = options_.write_limit ? std::uint64_t{*options_.write_limit} << 20 : launch::usual_write_limit();
+    if (hides_) spec.hidden = plan_.hidden;
     spec.quiet_limit = quiet_limit();
     return spec;
   }
 
-  // Runs a pass and adds it to the session. Returns false if the pass could not run.
-  bool add(const RerunSpec& spec) {
+  // Runs a pass and adds it to the session. Runs it again with everything in view if the program ended early, perhaps
+  // because it misses what the first run created. Returns false if the pass could not run.
+  bool add(RerunSpec spec) {
+    if (!add_once(spec)) return false;
+    const Outcome outcome = analysis().reruns.back().outcome;
+    const bool misses = outcome == Outcome::not_reached || outcome == Outcome::kept_from;
+    if (!misses || spec.hidden.empty() || interrupted_ || any_left_) return true;
+    hides_ = false;
+    spec.hidden.clear();
+    return add_once(spec);
+  }
+
+  bool add_once(const RerunSpec& spec) {
     listener_.begins(spec, session_.reruns.size() + 1);
     auto done = rerun(spec, session_, writer_, relay_, listener_);
     if (const auto* failure = std::get_if<base::Error>(&done)) {
@@ -294,6 +308,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
+  bool hides_ = true;  // reruns do not see what the first run created
 };
 
 }  // namespace

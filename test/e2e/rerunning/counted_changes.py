@@ -106,14 +106,14 @@ class Place:
         return child
 
 
-def changed(machine, place, kind):
+def changed(machine, place, kind, *rerun_options):
     """Returns how many times the program made its change, in a run with the reruns that cudadiag allows."""
     count = _counters(machine, place.path).get(kind, lambda: lines_of(place.path / "count"))
     with _surroundings(machine, place, kind) as own_count:
         machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
         machine.runs.unlink(missing_ok=True)
         options = {"pass_fds": [int(machine.environment["GIVEN"])]} if "GIVEN" in machine.environment else {}
-        result = rerun(machine, *program("changes.py", kind, place.path), **options)
+        result = rerun(machine, *program("changes.py", kind, place.path), options=rerun_options, **options)
         return (own_count or count)(), result
 
 

@@ -1,6 +1,7 @@
 """A rerun that the user did not request changes nothing, and proves what it can. Each function's name says what it
 tests."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -19,18 +20,34 @@ from passes import AGAIN, bisect, evidence, outcomes, rerun, session_of
 from servers import file_server
 
 
-def _expect_once(machine, *kinds, reached=False):
+WALLS = "--write-limit=0"  # no overlays: a rerun may not write
+
+
+def _ways(machine):
+    return [[], [WALLS]] if "reruns may write up to " in machine.cudadiag("doctor").stdout else [[WALLS]]
+
+
+def _needs_overlays(machine):
+    if len(_ways(machine)) == 1:
+        skip("mounting overlays is not allowed here")
+
+
+def _expect_once(machine, *kinds, reached=False, written=False, ways=None):
+    """`reached`: the program goes on although it is denied something. `written`: with overlays, it is denied nothing."""
     machine.plan(AGAIN)
-    for kind in kinds:
+    for options, kind in itertools.product(ways or _ways(machine), kinds):
+        (machine.folder / "log.txt").unlink(missing_ok=True)
         with Place(machine) as place:
-            count, result = changed(machine, place, kind)
-            expect((kind, count, result.returncode), (kind, 1, 3), "changes made, and the status, with stderr " + result.stderr)
+            count, result = changed(machine, place, kind, *options)
+            told = f"{kind} {options}, with stderr {result.stderr}"
+            expect((count, result.returncode), (1, 3), "changes made, and the status of " + told)
             report = machine.report()
-            expect([each["name"] for each in report["passes"]][:2], ["record", "confirm"], f"passes of {kind}: {result.stderr}")
+            expect([each["name"] for each in report["passes"]][:2], ["record", "confirm"], "passes of " + told)
             kept = report["passes"][1]["kept_from"]
-            expect(bool(kept), True, f"whether {kind} was denied something, with stderr {result.stderr}")
-            if reached:
-                expect(evidence(report)[0], "proven", "grade of " + kind)
+            may = written and not options
+            expect(bool(kept), not may, "whether it was denied something: " + told)
+            if reached or may:
+                expect(evidence(report)[0], "proven", "grade of " + told)
             else:
                 expect_in("not confirmed: a rerun", result.stderr, kind)
                 expect_in("was kept from", result.stderr, kind)
@@ -52,7 +69,7 @@ def _needs_private_network(machine):
 def rerun_appends_to_no_file(machine):
     _expect_once(machine, "appends_here", "appends_elsewhere", "appends_through_a_linked_folder",
                  "appends_through_a_linked_file", "appends_in_a_shell", "appends_in_a_thread",
-                 "appends_in_a_session_of_its_own", "appends_by_a_hard_link")
+                 "appends_in_a_session_of_its_own", "appends_by_a_hard_link", written=True)
 
 
 def rerun_appends_to_no_file_on_a_mount(machine):
@@ -62,40 +79,41 @@ def rerun_appends_to_no_file_on_a_mount(machine):
     (machine.folder / "mounted").mkdir()
     place = str(machine.folder) + ".place/linked"
     machine.wrapper = ["unshare", "--mount", "sh", "-c", f'mount --bind {place} mounted && exec "$@"', "sh"]
-    _expect_once(machine, "appends_on_a_mount")
+    _expect_once(machine, "appends_on_a_mount", written=True)
 
 
 def rerun_rewrites_no_file(machine):
-    _expect_once(machine, "replaces", "truncates", "maps", "commits", "inserts")
+    _expect_once(machine, "replaces", "truncates", "maps", "commits", "inserts", written=True)
 
 
 def rerun_removes_and_makes_nothing(machine):
     _expect_once(machine, "removes", "removes_a_folder", "moves", "makes_a_folder", "makes_a_link", "makes_a_pipe",
-                 "makes_a_lock", "copies")
+                 "makes_a_lock", "copies", written=True)
 
 
 def rerun_changes_nothing_about_a_file(machine):
     kinds = ["changes_mode", "changes_mode_by_descriptor", "changes_time", "changes_time_by_descriptor"]
-    _expect_once(machine, *kinds, *(["changes_owner"] if os.getuid() == 0 else []))
+    _expect_once(machine, *kinds, *(["changes_owner"] if os.getuid() == 0 else []), written=True)
 
 
 def rerun_changes_no_file_by_its_own_descriptor(machine):
     _expect_once(machine, "changes_mode_by_a_path_with_two_slashes", "changes_mode_by_a_path_with_a_dot",
-                 "changes_mode_by_a_link_to_its_descriptors", "sends_to_a_local_server_by_descriptor")
+                 "changes_mode_by_a_link_to_its_descriptors", written=True)
+    _expect_once(machine, "sends_to_a_local_server_by_descriptor")
 
 
 def rerun_changes_no_version_of_a_file(machine):
-    _expect_once(machine, "changes_version")
+    _expect_once(machine, "changes_version", ways=[[WALLS]])
 
 
 def rerun_writes_to_no_file_that_replaced_its_own(machine):
-    _expect_once(machine, "writes_to_a_file_that_replaced_its_own")
+    _expect_once(machine, "writes_to_a_file_that_replaced_its_own", ways=[[WALLS]])
 
 
 def rerun_removes_no_file_that_it_failed_to_make(machine):
     machine.plan(AGAIN)
     with Place(machine) as place:
-        count, result = changed(machine, place, "fails_to_make_a_file_that_a_service_makes")
+        count, result = changed(machine, place, "fails_to_make_a_file_that_a_service_makes", WALLS)
         expect(count, 2, "files of the service, with stderr " + result.stderr)
         expect(evidence(machine.report())[0], "proven", "grade")
 
@@ -117,7 +135,7 @@ def rerun_leaves_its_supervisor_alone(machine):
 
 
 def rerun_changes_no_attribute_of_a_file(machine):
-    _expect_once(machine, "changes_attribute")
+    _expect_once(machine, "changes_attribute", written=True)
 
 
 def rerun_changes_no_flag_of_a_file(machine):
@@ -148,7 +166,7 @@ def rerun_sends_nothing(machine):
 
 
 def rerun_serves_nobody(machine):
-    _expect_once(machine, "listens", "listens_without_a_name")
+    _expect_once(machine, "listens", "listens_without_a_name", written=_has_private_network(machine))
 
 
 def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
@@ -168,7 +186,7 @@ def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
 
 
 def daemon_of_a_rerun_does_nothing(machine):
-    _expect_once(machine, "leaves_a_daemon", reached=True)
+    _expect_once(machine, "leaves_a_daemon", reached=True, written=True)
 
 
 def rerun_has_no_descriptor_of_the_first_run(machine):
@@ -180,8 +198,8 @@ def rerun_has_no_descriptor_of_the_first_run(machine):
 
 
 def rerun_shares_no_memory_with_others(machine):
-    _expect_once(machine, "adds_to_shared_memory", "adds_to_a_semaphore", "adds_to_a_message_queue",
-                 "adds_to_a_file_in_shared_memory")
+    _expect_once(machine, "adds_to_shared_memory", "adds_to_a_semaphore", "adds_to_a_message_queue")
+    _expect_once(machine, "adds_to_a_file_in_shared_memory", written=True)
 
 
 def rerun_adds_to_no_message_queue(machine):
@@ -208,7 +226,7 @@ def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
 
 
 def emergency_checkpoint_of_the_first_run_stays_as_it_was(machine):
-    _expect_once(machine, "saves_after_the_failure", reached=True)
+    _expect_once(machine, "saves_after_the_failure", reached=True, written=True)
 
 
 # ---- what it may do
@@ -221,12 +239,12 @@ def _expect_proven(machine, *kinds):
     machine.environment["PYTHONPATH"] = str(machine.folder / "modules")
     (machine.folder / "modules/site_packages_of_none.py").write_text("answer = 42\n")
     unproven = []
-    for kind in kinds:
+    for options, kind in itertools.product(_ways(machine), kinds):
         machine.runs.unlink(missing_ok=True)
-        result = rerun(machine, *program("harmless.py", kind))
+        result = rerun(machine, *program("harmless.py", kind), options=options)
         grade, because = evidence(machine.report())
         if grade != "proven":
-            unproven.append((kind, because, machine.report()["passes"][-1], result.stderr))
+            unproven.append((kind, options, because, machine.report()["passes"][-1], result.stderr))
         shutil.rmtree(machine.folder / "modules/__pycache__", ignore_errors=True)
     expect(unproven, [], "kinds that no rerun proved")
 
@@ -308,7 +326,7 @@ def folder_that_took_the_place_of_a_session_is_left_alone(machine):
         machine.run("sh", "-c", waits, "sh", *program("probe.py"))
         session = (pathlib.Path(short) / "latest").resolve()
         machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-        running = machine.start(*machine.command("bisect", "--isolated", "--no-device-pass"), stdin=subprocess.DEVNULL)
+        running = machine.start(*machine.command("bisect", "--isolated", WALLS, "--no-device-pass"), stdin=subprocess.DEVNULL)
         _until((session / "confirm/private/tmp").exists, "the private folder")
         moved = session.rename(session.with_suffix(".moved"))
         session.symlink_to(machine.folder / "outside")
@@ -332,7 +350,8 @@ def supervisor_has_no_file_of_the_first_run(machine):
     launcher.terminate()
     launcher.communicate(timeout=60)
     own = ("/private", "/memfd:", "/cudadiag-")  # the private folder, which may be in the temporary folder; the arena
-    files = [path for path in files if path.startswith("/") and not any(part in path.removeprefix(str(machine.folder)) for part in own)]
+    # "/" is where the overlays' files are, a file system without a place.
+    files = [path for path in files if path.startswith("/") and path != "/" and not any(part in path.removeprefix(str(machine.folder)) for part in own)]
     expect(files, [],
            "files that the supervisor has open")
 
@@ -357,8 +376,8 @@ def _with_landlock(machine, version):
 
 def _expect_the_same_with_old_landlock(machine, version):
     _with_landlock(machine, version)
-    _expect_once(machine, "appends_elsewhere", "replaces", "removes", "makes_a_link", "changes_mode",
-                 "sends_to_a_local_server", "sends_to_a_nameless_server", "signals_a_stranger",
+    _expect_once(machine, "appends_elsewhere", "replaces", "removes", "makes_a_link", "changes_mode", written=True)
+    _expect_once(machine, "sends_to_a_local_server", "sends_to_a_nameless_server", "signals_a_stranger",
                  "signals_a_group_without_leader", "resizes_a_terminal")
     if sys.version_info >= (3, 9):
         _expect_once(machine, "signals_by_a_folder_of_a_process")

@@ -188,7 +188,7 @@ TEST_CASE("the filter passes the requests of the GPU's drivers, and those that c
   if (child == 0) {
     const int file = ::open("/dev/null", O_RDONLY);
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(77);
-    const int listener = launch::install_filter();
+    const int listener = launch::install_filter(launch::filter_program());
     if (listener < 0) ::_exit(77);
     ::close(listener);
     const auto is_checked = [&](unsigned long request) {

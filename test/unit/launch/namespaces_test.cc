@@ -1,4 +1,4 @@
-// Tests private networks in child processes, because a process cannot leave its private network.
+// Tests private networks and overlays in child processes, because a process cannot leave its namespaces.
 #include "launch/isolation/private_network.h"
 
 #include <arpa/inet.h>
@@ -15,13 +15,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
 
 #include "base/file_descriptor.h"
+#include "launch/isolation/overlays.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
 using base::FileDescriptor;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -79,18 +88,56 @@ void give_up_administration() {
 
 enum class Who { self, nobody, root_of_container };
 
-// Checks claims in a child that enters a private network. Returns kRefused if this machine does not allow private
-// networks. Otherwise returns the number of the first false claim, or 0 if all are true.
-int status_inside(Who who, const std::function<int()>& first_false_claim) {
+// Checks claims in a child. Returns the number of the first false claim, or 0 if all are true.
+int status_of_child(Who who, const std::function<int()>& first_false_claim) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (who == Who::nobody && ::getuid() == 0) become_nobody();
     if (who == Who::root_of_container) give_up_administration();
-    ::_exit(launch::enter_private_network() ? first_false_claim() : kRefused);
+    ::_exit(first_false_claim());
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The same in a private network. Returns kRefused if this machine does not allow private networks.
+int status_inside(Who who, const std::function<int()>& first_false_claim) {
+  return status_of_child(who, [&] { return launch::enter_private_network() ? first_false_claim() : kRefused; });
+}
+
+// A session's folder, and a folder in which a program works.
+struct Place {
+  explicit Place(Who who = Who::self) {
+    fs::create_directories(pass);
+    if (::mkdtemp(shared.data()) == nullptr) shared.clear();
+    scratch.file("work/log", "first\n");
+    scratch.file("work/old/file", "old");
+    scratch.file("session/secret", "secret");
+    if (who != Who::nobody || ::getuid() != 0) return;
+    for (const fs::path& path : {root, session, pass, fs::path(shared), work, work / "log", work / "old", work / "old/file"}) {
+      REQUIRE(::chown(path.c_str(), kUnprivileged, kUnprivileged) == 0);
+    }
+  }
+  ~Place() { fs::remove_all(shared); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  test::ScratchFolder scratch;
+  std::string shared = "/dev/shm/cudadiag-test-XXXXXX";
+  fs::path root = fs::canonical(scratch.path()), session = root / "session", pass = session / "confirm",
+           work = root / "work";
+};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+bool write(const fs::path& path, const std::string& text, std::ios::openmode mode = std::ios::app) {
+  std::ofstream file(path, mode);
+  file << text;
+  return static_cast<bool>(file.flush());
 }
 
 }  // namespace
@@ -150,4 +197,55 @@ TEST_CASE("removed interfaces are no longer listed") {
   launch::name_loopback(environment);
   CHECK(environment ==
         std::vector<std::string>{"A=NCCL_SOCKET_IFNAME=eth0", "NCCL_SOCKET_IFNAME=lo", "GLOO_SOCKET_IFNAME=lo"});
+}
+
+TEST_CASE("what a rerun writes is its own, and disappears with it") {
+  if (!launch::can_have_overlays()) {
+    MESSAGE("skipped: overlays are not allowed here");
+    return;
+  }
+  for (const Who who : {Who::self, Who::nobody, Who::root_of_container}) {
+    CAPTURE(static_cast<int>(who));
+    const Place place(who);
+    const int status = status_of_child(who, [&] {
+      fs::current_path(place.work);
+      std::string failed;
+      const auto overlays = launch::Overlays::enter({1 << 20, place.pass, place.shared, {place.work / "old"}, {}}, {}, failed);
+      if (!overlays) return std::fprintf(stderr, "%s: %s\n", failed.c_str(), std::strerror(errno)), 10;
+      if (!write("log", "rerun\n") || text_of(place.work / "log") != "first\nrerun\n") return 1;
+      if (!fs::create_directory(place.work / "made") || !write("made/file", "x")) return 2;
+      if (fs::exists(place.work / "old")) return 3;
+      if (!fs::create_directory("old")) return 4;
+      if (fs::exists(place.session / "secret") || write(place.session / "secret", "x")) return 5;
+      if (!write(place.pass / "result", "kept")) return 6;
+      if (!overlays->is_written(place.work / "log") || overlays->is_written(place.work / "other")) return 7;
+      const bool fits = write("large", std::string(2 << 20, 'x'));
+      if (fits != overlays->is_measured() || !overlays->is_full()) return 8;
+      if (::mkdir("/cudadiag-test-of-overlays", 0700) == 0 || ::chmod("/", 0755) == 0) return 9;
+      return 0;
+    });
+    CHECK(status == 0);
+    CHECK(text_of(place.work / "log") == "first\n");
+    CHECK(!fs::exists(place.work / "made"));
+    CHECK(text_of(place.work / "old/file") == "old");
+    CHECK(text_of(place.session / "secret") == "secret");
+    CHECK(text_of(place.pass / "result") == "kept");
+    if (!place.shared.empty()) CHECK(fs::is_empty(place.shared) == (who == Who::self && ::getuid() == 0));
+  }
+}
+
+TEST_CASE("a descriptor from outside does not count as the rerun's own") {
+  const Place place;
+  const int status = status_of_child(Who::self, [&] {
+    const FileDescriptor outside(::open((place.work / "log").c_str(), O_RDONLY | O_CLOEXEC));
+    std::string failed;
+    const auto overlays = launch::Overlays::enter({1 << 20, place.pass, place.shared, {}, {}}, {}, failed);
+    if (!overlays) return kRefused;
+    struct statx seen {};
+    ::statx(outside.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &seen);
+    if (overlays->owns(seen.stx_mnt_id)) return 1;
+    ::statx(AT_FDCWD, (place.work / "log").c_str(), 0, STATX_MNT_ID, &seen);
+    return overlays->owns(seen.stx_mnt_id) ? 0 : 2;
+  });
+  CHECK((status == 0 || status == kRefused));
 }

@@ -1,0 +1,209 @@
+#include "supervise/beginning.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "launch/isolation/isolation.h"
+#include "launch/isolation/private_folders.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostEntries = 20'000;
+constexpr auto kListing = std::chrono::milliseconds(50);
+// A file system takes times from a clock that lags behind by up to a tick.
+constexpr auto kTick = std::chrono::milliseconds(20);
+
+struct Entry {
+  ino_t inode = 0;
+  bool is_folder = false;
+};
+
+std::map<std::string, Entry> entries_of(const fs::path& folder) {
+  std::map<std::string, Entry> entries;
+  const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
+  if (opened == nullptr) return entries;
+  while (const dirent* entry = ::readdir(opened.get())) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    bool is_folder = entry->d_type == DT_DIR;
+    struct stat status {};
+    if (entry->d_type == DT_UNKNOWN && ::lstat((folder / name).c_str(), &status) == 0) is_folder = S_ISDIR(status.st_mode);
+    entries[name] = {entry->d_ino, is_folder};
+  }
+  return entries;
+}
+
+// Returns true if everything in this folder stays, so that it need not be listed.
+bool stays_whole(const fs::path& folder) {
+  const std::string name = folder.filename();
+  if (name == ".git" || name == ".cache" || name == "__pycache__") return true;
+  return ::access((folder / "pyvenv.cfg").c_str(), F_OK) == 0 || ::access((folder / "CACHEDIR.TAG").c_str(), F_OK) == 0;
+}
+
+// Returns true for code, which a program may have compiled, installed or downloaded.
+bool is_code(const fs::path& file, const struct stat& status) {
+  if (S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0) return true;
+  static constexpr std::array<std::string_view, 12> kEndings = {".so",     ".o",     ".a",   ".pyc", ".pyd", ".cubin",
+                                                                ".fatbin", ".ptx",   ".whl", ".nbi", ".nbc", ".bc"};
+  const std::string name = file.filename();
+  return name.find(".so.") != std::string::npos ||
+         std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// Chooses, from what is new, what can be hidden.
+class Choice {
+ public:
+  Choice(std::chrono::system_clock::time_point since, const session::Session& session)
+      : since_(since), own_{session.folder, session.folder.parent_path() / "latest"}, caches_(launch::cache_folders()) {
+    for (const session::Process& process : session.processes) {
+      for (const session::Module& module : process.record.modules) mapped_.insert(module.path);
+    }
+  }
+
+  // Adds `path`, which is new, to `made`, or else what is in it.
+  void add(const fs::path& path, std::vector<fs::path>& made) const {
+    if (can_hide(path)) {
+      made.push_back(path);
+    } else if (is_open(path) && !holds_code(path)) {
+      for (const auto& [name, entry] : entries_of(path)) add(path / name, made);
+    }
+  }
+
+ private:
+  bool is_open(const fs::path& path) const {
+    struct stat status {};
+    return !own_.contains(path) && !is_cache(path) && ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+           !stays_whole(path);
+  }
+
+  // A folder with code in it is the work of a compiler, which would not find its files again.
+  static bool holds_code(const fs::path& folder) {
+    const auto entries = entries_of(folder);
+    return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+      struct stat status {};
+      const fs::path file = folder / entry.first;
+      return !entry.second.is_folder && ::lstat(file.c_str(), &status) == 0 && is_code(file, status);
+    });
+  }
+
+  bool is_cache(const fs::path& path) const { return launch::is_below(path, caches_); }
+
+  // Returns true if this user created the file, and everything in it if it is a folder, during the first run.
+  bool can_hide(const fs::path& path) const {
+    struct statx status {};
+    const int error = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+                              STATX_BASIC_STATS | STATX_BTIME, &status);
+    if (error != 0 || (status.stx_mask & STATX_BTIME) == 0 || status.stx_uid != ::geteuid()) return false;
+    const auto born = std::chrono::seconds(status.stx_btime.tv_sec) + std::chrono::nanoseconds(status.stx_btime.tv_nsec);
+    if (born + kTick < since_.time_since_epoch() || own_.contains(path) || is_cache(path)) return false;
+    if (!S_ISDIR(status.stx_mode)) {
+      struct stat as_file {};
+      as_file.st_mode = status.stx_mode;
+      return !is_code(path, as_file) && !mapped_.contains(path);
+    }
+    if (stays_whole(path)) return false;
+    const auto entries = entries_of(path);
+    return std::all_of(entries.begin(), entries.end(), [&](const auto& entry) { return can_hide(path / entry.first); });
+  }
+
+  const std::chrono::system_clock::time_point since_;
+  const std::set<fs::path> own_;  // what cudadiag created
+  const std::vector<fs::path> caches_;
+  std::set<fs::path> mapped_;
+};
+
+}  // namespace
+
+struct Beginning::Walk {
+  std::size_t entries = 0;
+  SteadyClock::time_point end = SteadyClock::now() + kListing;
+};
+
+Beginning Beginning::list(const std::vector<std::string>& command) {
+  Beginning beginning;
+  beginning.at_ = std::chrono::system_clock::now();
+  Walk walk;
+  std::error_code error;
+  beginning.add_folder(fs::current_path(error), walk);
+  for (std::size_t i = 1; i < command.size() && beginning.complete_; ++i) {
+    // "--output=folder" names a folder, too.
+    const fs::path named = fs::absolute(command[i].substr(command[i].find('=') + 1), error);
+    const fs::path real = fs::weakly_canonical(named, error);
+    if (error || command[i].empty() || command[i].size() > 4096) continue;
+    if (fs::is_directory(real, error)) {
+      // A folder above the working folder is not the program's own.
+      if (!launch::is_below(fs::current_path(error), {real})) beginning.add_folder(real, walk);
+    } else if (!fs::exists(real, error) && real.has_parent_path()) {
+      beginning.absent_.push_back(real);
+    }
+  }
+  return beginning;
+}
+
+void Beginning::add_folder(const fs::path& folder, Walk& walk) {
+  if (!complete_ || folders_.contains(folder) || stays_whole(folder)) return;
+  auto& names = folders_[folder];
+  for (const auto& [name, entry] : entries_of(folder)) {
+    names[name] = entry.inode;
+    if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) complete_ = false;
+    if (entry.is_folder && complete_) add_folder(folder / name, walk);
+  }
+}
+
+Beginning::Since Beginning::since(const session::Session& session) const {
+  Since since;
+  if (!complete_) return since;
+  const Choice choice(at_, session);
+  for (const auto& [folder, names] : folders_) {
+    for (const auto& [name, entry] : entries_of(folder)) {
+      const auto before = names.find(name);
+      if (before == names.end()) {
+        choice.add(folder / name, since.made);
+      } else if (before->second != entry.inode) {
+        since.replaced.push_back(folder / name);
+      }
+    }
+  }
+  std::error_code error;
+  for (const fs::path& path : absent_) {
+    const bool listed = std::any_of(folders_.begin(), folders_.end(),
+                                    [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
+    if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since.made);
+  }
+  return since;
+}
+
+std::string note_on_beginning(const Beginning::Since& since, const fs::path& directory) {
+  const auto listed = [&](const std::vector<fs::path>& paths) {
+    constexpr std::size_t kMost = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(paths.size(), kMost); ++i) {
+      const bool below = launch::is_below(paths[i], {directory});
+      text += (i == 0 ? "" : ", ") + (below ? paths[i].lexically_relative(directory) : paths[i]).string();
+    }
+    return text + (paths.size() > kMost ? fmt::format(" and {} more", paths.size() - kMost) : "");
+  };
+  std::string note;
+  if (!since.made.empty()) note = "reruns did not see what the first run created: " + listed(since.made);
+  if (!since.replaced.empty()) {
+    note += (note.empty() ? "reruns" : "; they") + std::string(" saw files that the first run replaced: ") +
+            listed(since.replaced);
+  }
+  return note;
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,48 @@
+// The names that the program's folders held when it began. A rerun should begin as the first run did: a program may
+// refuse to start because its output folder exists, or resume from its checkpoint and take another way.
+//
+// Hidden from a rerun is only a name that was absent then, and that this user's first run created. Everything that the
+// rerun may need and could not make again stays: caches, environments of Python, code and other binary files, and what
+// the program had mapped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::supervise {
+
+class Beginning {
+ public:
+  // Lists the working folder and the folders that the command names, with everything below them, in at most 50 ms. If
+  // they have more than 20,000 entries, nothing will be hidden.
+  static Beginning list(const std::vector<std::string>& command);
+
+  struct Since {
+    std::vector<std::filesystem::path> made;      // absent at the beginning; may be hidden
+    std::vector<std::filesystem::path> replaced;  // there at the beginning, but another file has the name now
+  };
+  // Compares with the folders as they are now. `session` is the recorded first run.
+  Since since(const session::Session& session) const;
+
+ private:
+  struct Walk;
+  void add_folder(const std::filesystem::path& folder, Walk& walk);
+
+  std::map<std::filesystem::path, std::map<std::string, ino_t>> folders_;  // by their paths without links: the entries
+  std::vector<std::filesystem::path> absent_;  // paths in the command that did not exist
+  std::chrono::system_clock::time_point at_;
+  bool complete_ = true;
+};
+
+// Returns a sentence for the report about what reruns did not see, or saw changed; empty if there is nothing to say.
+std::string note_on_beginning(const Beginning::Since& since, const std::filesystem::path& directory);
+
+}  // namespace cudadiag::supervise

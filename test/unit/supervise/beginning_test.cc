@@ -1,0 +1,155 @@
+// What a rerun must not see, after a first run that created and replaced files.
+#include "supervise/beginning.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "unit/scratch_folder.h"
+
+using namespace cudadiag;
+using supervise::Beginning;
+using test::ScratchFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A working folder that has a file when the program begins. Files in it get a time of birth on every file system with
+// one; the tests claim nothing where there is none.
+class Folder {
+ public:
+  Folder() : before_(fs::current_path()) {
+    scratch_.file("work/input.txt", "given");
+    fs::current_path(scratch_.path() / "work");
+  }
+  ~Folder() { fs::current_path(before_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  void add(const std::string& name) const { scratch_.file(("work/" + name).c_str(), "new"); }
+
+  // The names, relative to the working folder.
+  std::vector<std::string> made_since(const Beginning& beginning, const session::Session& session = {}) const {
+    std::vector<std::string> names;
+    for (const fs::path& path : beginning.since(session).made) {
+      names.push_back(path.lexically_relative(fs::canonical(scratch_.path()) / "work"));
+    }
+    return names;
+  }
+  fs::path outside() const { return scratch_.path(); }
+
+ private:
+  fs::path before_;
+  ScratchFolder scratch_;
+};
+
+bool has_births() {
+  const ScratchFolder scratch;
+  struct statx status {};
+  ::statx(AT_FDCWD, scratch.path().c_str(), 0, STATX_BTIME, &status);
+  return (status.stx_mask & STATX_BTIME) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("a new file and a new folder are hidden, the rest is not") {
+  if (!has_births()) return;
+  const Folder folder;
+  const Beginning beginning = Beginning::list({"program"});
+  CHECK(folder.made_since(beginning).empty());
+  folder.add("log.txt");
+  folder.add("runs/1/model.pt");
+  CHECK(folder.made_since(beginning) == std::vector<std::string>{"log.txt", "runs"});
+}
+
+TEST_CASE("a new name in a folder that existed is hidden alone") {
+  if (!has_births()) return;
+  const Folder folder;
+  folder.add("runs/1/model.pt");
+  const Beginning beginning = Beginning::list({"program"});
+  folder.add("runs/2/model.pt");
+  CHECK(folder.made_since(beginning) == std::vector<std::string>{"runs/2"});
+}
+
+TEST_CASE("code, environments and caches stay, and so does what lies beside code") {
+  const Folder folder;
+  const Beginning beginning = Beginning::list({"program"});
+  folder.add("build/extension.so");
+  folder.add("build/build.ninja");
+  folder.add("env/pyvenv.cfg");
+  folder.add("env/file");
+  folder.add("cache/CACHEDIR.TAG");
+  folder.add(".cache/models/weights");
+  folder.add("__pycache__/module");
+  CHECK(folder.made_since(beginning).empty());
+  if (!has_births()) return;
+  folder.add("build/logs/first");
+  folder.add("log");
+  CHECK(folder.made_since(beginning) == std::vector<std::string>{"log"});
+}
+
+TEST_CASE("what the program had mapped stays") {
+  const Folder folder;
+  const Beginning beginning = Beginning::list({"program"});
+  folder.add("mapped.data");
+  session::Session session;
+  session.processes.emplace_back();
+  session.processes.back().record.modules.push_back({});
+  session.processes.back().record.modules.back().path = fs::current_path() / "mapped.data";
+  CHECK(folder.made_since(beginning, session).empty());
+}
+
+TEST_CASE("a file that took the place of another is named, not hidden") {
+  const Folder folder;
+  const Beginning beginning = Beginning::list({"program"});
+  folder.add("draft");
+  fs::rename("draft", "input.txt");
+  CHECK(folder.made_since(beginning).empty());
+  const auto since = beginning.since({});
+  REQUIRE(since.replaced.size() == 1);
+  CHECK(supervise::note_on_beginning(since, fs::current_path()) ==
+        "reruns saw files that the first run replaced: input.txt");
+}
+
+TEST_CASE("a file that is older than the run is not hidden when it is moved here") {
+  const Folder folder;
+  std::ofstream(folder.outside() / "older") << "older";
+  fs::last_write_time(folder.outside() / "older", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  ::usleep(50'000);  // more than the tick that a time of birth may lag
+  const Beginning beginning = Beginning::list({"program"});
+  fs::rename(folder.outside() / "older", "moved");
+  CHECK(folder.made_since(beginning).empty());
+}
+
+TEST_CASE("folders in the command count, whether they existed or not") {
+  if (!has_births()) return;
+  const Folder folder;
+  const fs::path outside = fs::canonical(folder.outside());
+  fs::create_directory(outside / "there");
+  const Beginning beginning =
+      Beginning::list({"program", "--in=" + (outside / "there").string(), (outside / "absent").string()});
+  std::ofstream(outside / "there/new") << "new";
+  fs::create_directory(outside / "absent");
+  fs::create_directory(outside / "unnamed");
+  const auto made = beginning.since({}).made;
+  CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
+  CHECK(supervise::note_on_beginning({made, {}}, outside / "there") ==
+        "reruns did not see what the first run created: new, " + (outside / "absent").string());
+}
+
+TEST_CASE("nothing is hidden in a folder with very many entries") {
+  const Folder folder;
+  for (int number = 0; number < 20'001; ++number) {
+    fs::create_symlink("nowhere", "link" + std::to_string(number));
+  }
+  const Beginning beginning = Beginning::list({"program"});
+  folder.add("log");
+  CHECK(folder.made_since(beginning).empty());
+}
