@@ -257,7 +257,7 @@ void check_reruns(Checklist& checks) {
     checks.good("reruns", "isolated, with a private network");
   }
   if (launch::missing_isolation()) return;
-  if (launch::can_have_overlays()) {
+  if (launch::entry_to_overlays() != launch::Entry::refused) {
     checks.good("writing", fmt::format("reruns may write up to {} MiB, which is thrown away (--write-limit)",
                                        launch::usual_write_limit() >> 20));
   } else {

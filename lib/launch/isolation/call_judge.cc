@@ -277,7 +277,10 @@ bool CallJudge::is_refused_anyway(const fs::path& path) const {
 
 bool CallJudge::may_use(const SeenPath& seen) const {
   const auto& pipes = isolation_.pipes;
-  return may_change(seen) || std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end();
+  if (std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end()) return true;
+  const bool leads_to_program = seen.has_type(S_IFIFO) || seen.has_type(S_IFSOCK);
+  const bool in_overlay = overlays_ != nullptr && is_below(seen.path, overlays_->trees());
+  return may_change(seen) && !(leads_to_program && in_overlay && !overlays_->is_written(seen.path));
 }
 
 bool CallJudge::may_make(const SeenPath& seen) const {
@@ -497,11 +500,6 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   const SeenPath seen = see_path(call.thread, AT_FDCWD, path, !binds);
   if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || seen.exists == binds) return kLetThrough;
-  if (binds) sockets_.insert(seen.path);
-  const bool is_outside = overlays_ != nullptr && overlays_->has_outside_socket(seen.path);
-  if (!binds && is_outside && !sockets_.contains(seen.path) && is_below(seen.path, overlays_->trees())) {
-    return call.refuse(ECONNREFUSED, seen.path.native());
-  }
   if (binds ? may_make(seen) : may_use(seen) || is_service(seen.path)) return kLetThrough;
   if (binds && is_refused_anyway(seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());

@@ -101,7 +101,7 @@ class CallJudge {
   std::function<void(const FileIdentity&)> on_made_;
   std::filesystem::path made_now_;  // the entry that the latest call created; empty: none
   base::FileDescriptor opened_;     // the file of the latest verdict
-  std::set<std::string> sockets_;   // the abstract names and the paths to which the rerun bound sockets
+  std::set<std::string> sockets_;   // the abstract names to which the rerun bound sockets
 };
 
 }  // namespace cudadiag::launch

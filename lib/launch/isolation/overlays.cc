@@ -25,7 +25,6 @@
 #include "base/text.h"
 #include "launch/children.h"
 #include "launch/isolation/isolation.h"
-#include "launch/isolation/namespaces.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -139,12 +138,6 @@ class TreeChoice {
     for (const MountPoint& mount : mounts_) {
       if (mount.path == "/" || is_data(mount)) add_children(mount.path, is_own);
     }
-    // A tree in another one would be a mount in it.
-    for (auto it = trees_.begin(); it != trees_.end();) {
-      const bool inside = std::any_of(trees_.begin(), trees_.end(),
-                                      [&](const fs::path& tree) { return tree != *it && is_below(*it, {tree}); });
-      it = inside ? trees_.erase(it) : std::next(it);
-    }
     return std::move(trees_);
   }
 
@@ -256,17 +249,6 @@ unsigned long flags_of(const FileDescriptor& folder) {
   return flags;
 }
 
-// Returns the paths to which sockets are bound.
-std::set<fs::path> sockets_here() {
-  std::set<fs::path> paths;
-  std::ifstream table("/proc/self/net/unix");
-  for (std::string line; std::getline(table, line);) {
-    const std::size_t at = line.find(" /");
-    if (at != std::string::npos) paths.insert(line.substr(at + 1));
-  }
-  return paths;
-}
-
 // Returns a path for a folder's entry that contains no character that the options of a mount give a meaning to.
 std::string plain_path(const FileDescriptor& folder, const std::string& name = "") {
   const std::string path = path_through(folder).string();
@@ -313,17 +295,17 @@ Entry enter_mount_namespace() {
 }
 
 // Enters a mount namespace, and tries an overlay in it.
-bool try_overlay() {
+Entry try_overlay() {
   const Entry entry = enter_mount_namespace();
   std::error_code error;
   const fs::path place = fs::canonical(fs::temp_directory_path(error), error);
-  if (entry == Entry::refused || error) return false;
+  if (entry == Entry::refused || error) return Entry::refused;
   constexpr std::uint64_t kBytes = 64 << 10;
-  const FileDescriptor lower = base::open_plain_folder(AT_FDCWD, place.c_str());
   const FileDescriptor written = mount_tmpfs(place, kBytes);
   const FileDescriptor folder = make_folder(written, "lower");
-  return lower.valid() && folder.valid() && mount_overlay(place, folder, written, "0", entry != Entry::direct) &&
-         FileDescriptor(::creat((place / "file").c_str(), 0600)).valid();
+  const bool works = folder.valid() && mount_overlay(place, folder, written, "0", entry != Entry::direct) &&
+                     FileDescriptor(::creat((place / "file").c_str(), 0600)).valid();
+  return works ? entry : Entry::refused;
 }
 
 std::uint64_t bytes_in(const FileDescriptor& folder) {
@@ -386,15 +368,15 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   };
   std::error_code error;
   const fs::path here = fs::current_path(error);
+  // Chosen first, because a user namespace shows other owners.
+  const std::vector<MountPoint> mounts = mounts_here();
+  std::set<fs::path> all = TreeChoice(mounts, command).all(), own = TreeChoice(mounts, command).own();
   const Entry entry = enter_mount_namespace();
   if (entry == Entry::refused) return fail("cannot create a mount namespace");
   Overlays overlays;
   overlays.in_user_namespace_ = entry == Entry::in_user_namespace;
   overlays.write_limit_ = request.write_limit;
-  overlays.sockets_ = sockets_here();
-  const std::vector<MountPoint> mounts = mounts_here();
-  TreeChoice choice(mounts, command);
-  std::set<fs::path> chosen = overlays.in_user_namespace_ ? choice.own() : choice.all();
+  std::set<fs::path>& chosen = overlays.in_user_namespace_ ? own : all;
   if (overlays.in_user_namespace_ && !request.shared.empty()) chosen.erase(kSharedMemory);
   const std::vector<fs::path> trees(chosen.begin(), chosen.end());
   if (trees.empty()) return fail("cannot find a folder for an overlay");
@@ -508,13 +490,16 @@ bool Overlays::is_full() const {
   return ::fstatvfs(written_.get(), &status) == 0 && (status.f_bfree == 0 || status.f_ffree == 0);
 }
 
-bool can_have_overlays() {
-  static const bool can = [] {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(try_overlay() ? 0 : 1);
-    return succeeds(child);
+Entry entry_to_overlays() {
+  static const Entry entry = [] {
+    for (const Entry each : {Entry::direct, Entry::in_user_namespace}) {
+      const pid_t child = ::fork();
+      if (child == 0) ::_exit(try_overlay() == each ? 0 : 1);
+      if (succeeds(child)) return each;
+    }
+    return Entry::refused;
   }();
-  return can;
+  return entry;
 }
 
 std::uint64_t usual_write_limit() {

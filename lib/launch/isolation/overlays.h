@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "launch/isolation/namespaces.h"
 
 namespace cudadiag::launch {
 
@@ -46,11 +47,8 @@ class Overlays {
   bool owns(std::uint64_t mount) const { return mounts_.contains(mount); }
   // Returns true if it was read-only before, so that the program could not have written there either.
   bool was_read_only(const std::filesystem::path& path) const;
-  // Returns true if the rerun has written to the file, or created it.
+  // Returns true if the rerun has written to the file, or created it. Other pipes and sockets lead to nobody.
   bool is_written(const std::filesystem::path& file) const;
-  // Returns true if a program outside had a socket with this path when the rerun began. An overlay shows the socket, but
-  // leads to nobody.
-  bool has_outside_socket(const std::filesystem::path& path) const { return sockets_.contains(path); }
   // Returns true if the kernel cannot copy the file or folder to the overlay, so that nothing can be changed in it.
   bool is_fixed(const std::filesystem::path& file) const;
   std::uint64_t write_limit() const { return write_limit_; }
@@ -69,15 +67,14 @@ class Overlays {
   std::vector<std::string> uppers_;  // for each tree, the folder of `written_` with what was written
   int next_upper_ = 0;
   std::set<std::uint64_t> mounts_;
-  std::set<std::filesystem::path> sockets_;
   std::vector<std::filesystem::path> read_only_;
   base::FileDescriptor written_;  // a tmpfs, or a folder in /dev/shm
   bool is_measured_ = false, in_user_namespace_ = false;
   std::uint64_t write_limit_ = 0;
 };
 
-// Returns true if this machine lets reruns have overlays. Tries it in a child process, once.
-bool can_have_overlays();
+// Returns how reruns get overlays on this machine. Tries it in a child process, once.
+Entry entry_to_overlays();
 
 // Returns how many bytes a rerun may write unless the user says otherwise: a quarter of the memory that is available to
 // this control group, and at most 4 GiB.

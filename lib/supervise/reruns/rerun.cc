@@ -152,25 +152,23 @@ std::optional<base::Error> isolate(const RerunSpec& spec, const session::Session
     isolation.ports = core_dump_ports();
     isolation.any_interface = true;
   }
-  const bool overlays = spec.write_limit > 0 && launch::can_have_overlays();
-  auto made = overlays ? launch::PrivateFolders::make_in_shared_memory()
-                       : launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
-  const auto* failure = std::get_if<base::Error>(&made);
-  if (failure != nullptr && !overlays) return *failure;
-  std::filesystem::path root;
-  if (failure == nullptr) {
+  const launch::Entry entry = spec.write_limit > 0 ? launch::entry_to_overlays() : launch::Entry::refused;
+  if (entry != launch::Entry::refused) isolation.overlays = {spec.write_limit, pass, {}, spec.hidden, {}};
+  if (entry != launch::Entry::direct) {
+    auto made = isolation.overlays ? launch::PrivateFolders::make_in_shared_memory()
+                                   : launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
+    if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
     auto& folders = prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(made)));
     auto& variables = prepared.start.variables;
     variables.insert(variables.end(), folders.variables().begin(), folders.variables().end());
     prepared.options.remove = folders.opened().get();
-    root = folders.root();
+    if (isolation.overlays) {
+      isolation.overlays->shared = folders.root();
+    } else {
+      isolation.folders.push_back(folders.root());
+    }
   }
-  if (overlays) {
-    isolation.overlays = {spec.write_limit, pass, root, spec.hidden, {}};
-  } else {
-    isolation.folders.push_back(root);
-    isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
-  }
+  isolation.shared_memory = !isolation.overlays && std::filesystem::is_directory(launch::kSharedMemory, error);
   prepared.options.isolation = std::move(isolation);
   return std::nullopt;
 }
