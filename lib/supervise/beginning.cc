@@ -41,7 +41,8 @@ std::map<std::string, Entry> entries_of(const fs::path& folder) {
     if (name == "." || name == "..") continue;
     bool is_folder = entry->d_type == DT_DIR;
     struct stat status {};
-    if (entry->d_type == DT_UNKNOWN && ::lstat((folder / name).c_str(), &status) == 0) is_folder = S_ISDIR(status.st_mode);
+    if (entry->d_type == DT_UNKNOWN && ::lstat((folder / name).c_str(), &status) == 0)
+      is_folder = S_ISDIR(status.st_mode);
     entries[name] = {entry->d_ino, is_folder};
   }
   return entries;
@@ -57,8 +58,8 @@ bool stays_whole(const fs::path& folder) {
 // Returns true for code, which a program may have compiled, installed or downloaded.
 bool is_code(const fs::path& file, const struct stat& status) {
   if (S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0) return true;
-  static constexpr std::array<std::string_view, 12> kEndings = {".so",     ".o",     ".a",   ".pyc", ".pyd", ".cubin",
-                                                                ".fatbin", ".ptx",   ".whl", ".nbi", ".nbc", ".bc"};
+  static constexpr std::array<std::string_view, 12> kEndings = {".so",     ".o",   ".a",   ".pyc", ".pyd", ".cubin",
+                                                                ".fatbin", ".ptx", ".whl", ".nbi", ".nbc", ".bc"};
   const std::string name = file.filename();
   return name.find(".so.") != std::string::npos ||
          std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
@@ -108,7 +109,8 @@ class Choice {
     const int error = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
                               STATX_BASIC_STATS | STATX_BTIME, &status);
     if (error != 0 || (status.stx_mask & STATX_BTIME) == 0 || status.stx_uid != ::geteuid()) return false;
-    const auto born = std::chrono::seconds(status.stx_btime.tv_sec) + std::chrono::nanoseconds(status.stx_btime.tv_nsec);
+    const auto born =
+        std::chrono::seconds(status.stx_btime.tv_sec) + std::chrono::nanoseconds(status.stx_btime.tv_nsec);
     if (born + kTick < since_.time_since_epoch() || own_.contains(path) || is_cache(path)) return false;
     if (!S_ISDIR(status.stx_mode)) {
       struct stat as_file {};

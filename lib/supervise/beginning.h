@@ -37,7 +37,7 @@ class Beginning {
   void add_folder(const std::filesystem::path& folder, Walk& walk);
 
   std::map<std::filesystem::path, std::map<std::string, ino_t>> folders_;  // by their paths without links: the entries
-  std::vector<std::filesystem::path> absent_;  // paths in the command that did not exist
+  std::vector<std::filesystem::path> absent_;                              // paths in the command that did not exist
   std::chrono::system_clock::time_point at_;
   bool complete_ = true;
 };

@@ -101,10 +101,12 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--time-limit", rerun.time_limit,
              NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"}, "SECONDS",
              "how long one rerun may take");
-  add_number(command, "--write-limit", rerun.write_limit, NumberRange<unsigned>{0u, 1u << 20, "number from 0 to 1048576"},
-             "MIB", "how much an isolated rerun may write; everything that it writes is thrown away");
-  group(command, "Reruns",
-        {"--repeat", "--wait-limit", "--time-limit", "--write-limit", "--no-device-pass", "--no-values", "--show-rerun"});
+  add_number(command, "--write-limit", rerun.write_limit,
+             NumberRange<unsigned>{0u, 1u << 20, "number from 0 to 1048576"}, "MIB",
+             "how much an isolated rerun may write; everything that it writes is thrown away");
+  group(
+      command, "Reruns",
+      {"--repeat", "--wait-limit", "--time-limit", "--write-limit", "--no-device-pass", "--no-values", "--show-rerun"});
   group(command, "More evidence from reruns",
         {"--keep-core", "--cross-check", "--sanitize", "--save-launch", "--save-inputs", "--save-limit"});
 }

@@ -125,7 +125,8 @@ class Offer {
   }
 
   void hide_what_was_made() {
-    const bool writes = plan_.isolated && options_.rerun.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
+    const bool writes =
+        plan_.isolated && options_.rerun.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
     if (!writes || !recording_.beginning()) return;
     supervise::Beginning::Since since = recording_.beginning()->since(session_);
     std::string note = supervise::note_on_beginning(since, session_.manifest.working_directory);

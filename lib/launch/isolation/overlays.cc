@@ -166,9 +166,8 @@ class TreeChoice {
   }
 
   bool has_mounts(const fs::path& tree) const {
-    return std::any_of(mounts_.begin(), mounts_.end(), [&](const MountPoint& mount) {
-      return mount.path != tree && is_below(mount.path, {tree});
-    });
+    return std::any_of(mounts_.begin(), mounts_.end(),
+                       [&](const MountPoint& mount) { return mount.path != tree && is_below(mount.path, {tree}); });
   }
 
   bool is_mount(const fs::path& path) const {
@@ -201,7 +200,8 @@ class TreeChoice {
     for (fs::directory_iterator it(folder, error), end; !error && it != end && ++seen < kMost; it.increment(error)) {
       std::error_code ignored;
       const fs::path& child = it->path();
-      if (it->symlink_status(ignored).type() != fs::file_type::directory || is_mount(child) || is_system(child)) continue;
+      if (it->symlink_status(ignored).type() != fs::file_type::directory || is_mount(child) || is_system(child))
+        continue;
       if (is_wanted(child)) trees_.insert(child);
     }
   }
@@ -272,9 +272,9 @@ bool mount_overlay(const fs::path& place, const FileDescriptor& lower, const Fil
                               ",workdir=" + plain_path(written, work_name(upper));
   // With the additional options, folders that existed before can be renamed, and a change of a mode copies no contents.
   // A user namespace may not have them. Before Linux 6.6, a tmpfs has no attributes of users.
-  const std::vector<std::string> tried = in_user_namespace
-                                             ? std::vector<std::string>{options + ",userxattr", options}
-                                             : std::vector<std::string>{options + ",redirect_dir=on,metacopy=on", options};
+  const std::vector<std::string> tried =
+      in_user_namespace ? std::vector<std::string>{options + ",userxattr", options}
+                        : std::vector<std::string>{options + ",redirect_dir=on,metacopy=on", options};
   return std::any_of(tried.begin(), tried.end(), [&](const std::string& each) {
     return ::mount("overlay", place.c_str(), "overlay", flags_of(lower), each.c_str()) == 0;
   });
@@ -386,7 +386,8 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   std::vector<FileDescriptor> kept;
   for (const fs::path& path : request.kept) kept.push_back(clone_of(path));
   std::map<fs::path, FileDescriptor> lower, covered;
-  for (const fs::path& tree : trees) lower[tree] = FileDescriptor(::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const fs::path& tree : trees)
+    lower[tree] = FileDescriptor(::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const MountPoint& mount : mounts) {
     if (!lower.contains(mount.path) && is_below(mount.path, trees)) covered[mount.path] = clone_of(mount.path);
   }

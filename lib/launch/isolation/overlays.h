@@ -26,9 +26,9 @@
 namespace cudadiag::launch {
 
 struct OverlayRequest {
-  std::uint64_t write_limit = 0;                // bytes that the rerun may write in all
-  std::filesystem::path pass;                   // the folder of the pass, in the folder of the session; it stays as it is
-  std::filesystem::path shared;                 // an empty folder in /dev/shm for what is written; empty if there is none
+  std::uint64_t write_limit = 0;  // bytes that the rerun may write in all
+  std::filesystem::path pass;     // the folder of the pass, in the folder of the session; it stays as it is
+  std::filesystem::path shared;   // an empty folder in /dev/shm for what is written; empty if there is none
   std::vector<std::filesystem::path> hidden{};  // files and folders that the rerun must not see
   std::vector<std::filesystem::path> kept{};    // pipes, sockets and locks that stay as they are
 };

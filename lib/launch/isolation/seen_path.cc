@@ -30,7 +30,8 @@ FileDescriptor open_handle(int folder, const std::string& name, int flags = 0) {
 
 struct statx status_of(const FileDescriptor& handle) {
   struct statx status {};
-  constexpr unsigned kWanted = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME | STATX_MNT_ID;
+  constexpr unsigned kWanted =
+      STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME | STATX_MNT_ID;
   ::statx(handle.get(), "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, kWanted, &status);
   return status;
 }

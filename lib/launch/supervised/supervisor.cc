@@ -105,7 +105,8 @@ class CallDesk {
       : listener_(listener),
         launcher_(launcher),
         overlays_(overlays),
-        judge_(isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }, overlays) {
+        judge_(
+            isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }, overlays) {
     std::thread([this] { work(); }).detach();
   }
   CallDesk(const CallDesk&) = delete;
@@ -226,7 +227,9 @@ class Supervisor {
     std::array<pollfd, 2> sources = {{{launcher_gone_ ? -1 : launcher_, POLLIN, 0}, {signals_, POLLIN, 0}}};
     const bool measures = overlays_ != nullptr && overlays_->is_measured();
     ::poll(sources.data(), sources.size(),
-           ending_ ? static_cast<int>(kLook.count()) : measures ? static_cast<int>(kMeasure.count()) : -1);
+           ending_    ? static_cast<int>(kLook.count())
+           : measures ? static_cast<int>(kMeasure.count())
+                      : -1);
     if (sources[1].revents != 0) take_signals();
   }
 

@@ -37,7 +37,7 @@ struct RerunSpec {
   bool isolated = false;                 // it can change nothing outside
   std::uint64_t write_limit = 0;         // if it is isolated: bytes that it may write to overlays; 0: it gets none
   std::vector<std::filesystem::path> hidden{};  // what it does not see, if it has overlays
-  double quiet_limit = 0;                // end it after this many seconds without any operation; 0: no limit
+  double quiet_limit = 0;                       // end it after this many seconds without any operation; 0: no limit
 };
 
 struct RerunResult {

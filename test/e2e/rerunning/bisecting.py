@@ -79,8 +79,8 @@ def bisect_isolates_its_reruns_if_asked(machine):
         log = machine.folder / "log.txt"
         expect(lines_of(log), 1, "changes by the run")
         expect_in(" --isolated  # ", machine.cudadiag("report", "-v").stdout, "report of the run")
-        done = expect_unproven(bisect(machine, "--isolated"))
-        expect_in("running the command again in isolation, so it cannot write files: ", done.stderr, "announcement")
+        done = expect_unproven(bisect(machine, "--isolated", "--write-limit=0"))
+        expect_in("running the command again in isolation, so it cannot change your files: ", done.stderr, "announcement")
         (_, again) = machine.report()["passes"]
         expect((again["isolated"], bool(again["kept_from"])), (True, True), "whether the rerun was isolated, and kept from something")
         expect(lines_of(log), 1, "changes after it")

@@ -229,6 +229,46 @@ def emergency_checkpoint_of_the_first_run_stays_as_it_was(machine):
     _expect_once(machine, "saves_after_the_failure", reached=True, written=True)
 
 
+# ---- what it writes with overlays
+
+
+def _passes(machine):
+    return [(each["name"], each["kept_from"]) for each in machine.report()["passes"]]
+
+
+def rerun_does_not_see_what_the_first_run_created(machine):
+    _needs_overlays(machine)
+    machine.plan(AGAIN)
+    result = rerun(machine, "sh", "-c", 'mkdir out && echo "$CUDADIAG_PASS" >out/log && exec "$@"', "sh", *program("probe.py"))
+    expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
+    expect(_passes(machine), [("record", []), ("confirm", [])], "passes")
+    expect((machine.folder / "out/log").read_text(), "record\n", "the log of the first run")
+    expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
+           ["reruns did not see what the first run created: out"], "notes")
+
+
+def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
+    _needs_overlays(machine)
+    machine.plan(AGAIN)
+    first = 'test "$CUDADIAG_PASS" != record || echo data >given; cat given || exit 5; exec "$@"'
+    result = rerun(machine, "sh", "-c", first, "sh", *program("probe.py"))
+    expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
+    expect([name for name, _ in _passes(machine)], ["record", "confirm", "confirm"], "passes")
+
+
+def rerun_that_writes_more_than_it_may_says_so(machine):
+    _needs_overlays(machine)
+    machine.plan(AGAIN)
+    for fill in ("head -c 3000000 /dev/zero >large", "echo >>huge"):
+        with open(machine.folder / "huge", "wb") as huge:
+            huge.truncate(2 << 20)
+        result = rerun(machine, "sh", "-c", f'{fill} || exit 5; exec "$@"', "sh", *program("probe.py"),
+                       options=["--write-limit=1"])
+        kept = _passes(machine)[-1][1]
+        expect_in("--write-limit", kept[0]["object"] if kept else "", f"what {fill} was denied, with stderr {result.stderr}")
+        expect_in("was kept from writing", result.stderr, "message")
+
+
 # ---- what it may do
 
 

@@ -1,6 +1,4 @@
 // Tests private networks and overlays in child processes, because a process cannot leave its namespaces.
-#include "launch/isolation/private_network.h"
-
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -26,6 +24,7 @@
 
 #include "base/file_descriptor.h"
 #include "launch/isolation/overlays.h"
+#include "launch/isolation/private_network.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
@@ -115,7 +114,8 @@ struct Place {
     scratch.file("work/old/file", "old");
     scratch.file("session/secret", "secret");
     if (who != Who::nobody || ::getuid() != 0) return;
-    for (const fs::path& path : {root, session, pass, fs::path(shared), work, work / "log", work / "old", work / "old/file"}) {
+    for (const fs::path& path :
+         {root, session, pass, fs::path(shared), work, work / "log", work / "old", work / "old/file"}) {
       REQUIRE(::chown(path.c_str(), kUnprivileged, kUnprivileged) == 0);
     }
   }
@@ -210,7 +210,8 @@ TEST_CASE("what a rerun writes is its own, and disappears with it") {
     const int status = status_of_child(who, [&] {
       fs::current_path(place.work);
       std::string failed;
-      const auto overlays = launch::Overlays::enter({1 << 20, place.pass, place.shared, {place.work / "old"}, {}}, {}, failed);
+      const auto overlays =
+          launch::Overlays::enter({1 << 20, place.pass, place.shared, {place.work / "old"}, {}}, {}, failed);
       if (!overlays) return std::fprintf(stderr, "%s: %s\n", failed.c_str(), std::strerror(errno)), 10;
       if (!write("log", "rerun\n") || text_of(place.work / "log") != "first\nrerun\n") return 1;
       if (!fs::create_directory(place.work / "made") || !write("made/file", "x")) return 2;
