@@ -29,6 +29,9 @@ struct OperationArgument {
   std::optional<std::uint32_t> word{};  // for a kernel: its byte offset in the parameter buffer
   std::uint32_t parameter = 0;          // for a kernel: its number, from 1; otherwise 0
   std::uint32_t parameter_byte = 0;     // its byte offset in that parameter
+  // Not empty if a kernel reads the pointer from memory: the byte offset of the pointer in the parameter's memory, then
+  // its offset in the memory to which that pointer points, and so on.
+  std::vector<std::uint64_t> loaded{};
 
   // Returns how far past the end of its live allocation the argument points or extends, in bytes; 0 if it stays inside.
   std::uint64_t past_end() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyse/copied_memory.h"
 #include "analyse/operation_arguments.h"
 #include "diagnose/facts/where_is.h"
 #include "wire/cuda_codes.h"
@@ -46,7 +47,7 @@ class Judgement {
     }
     const Fault* worst = nullptr;
     for (const Fault& fault : faults) {
-      if (fault.through == nullptr || fault.through != faults.front().through) return std::nullopt;
+      if (fault.through == nullptr || !are_alike(fault, faults.front())) return std::nullopt;
       if (fault.by_exclusion && others) return std::nullopt;
       if (worst == nullptr || fault.placed.distance > worst->placed.distance) worst = &fault;
     }
@@ -54,6 +55,16 @@ class Judgement {
   }
 
  private:
+  // Returns whether both accesses go through one pointer, or through pointers in one table that are bad in the same way.
+  static bool are_alike(const Fault& a, const Fault& b) {
+    if (a.through == b.through || b.through == nullptr) return a.through == b.through;
+    const auto &x = *a.through, &y = *b.through;
+    const bool one_table = !x.loaded.empty() && x.loaded.size() == y.loaded.size() && x.parameter == y.parameter &&
+                           x.parameter_byte == y.parameter_byte &&
+                           std::equal(x.loaded.begin(), x.loaded.end() - 1, y.loaded.begin());
+    return one_table && a.placed.relation == b.placed.relation && !is_measured(a.placed.relation);
+  }
+
   Fault fault_of(const sass::CertainAccess& access) const {
     const auto word =
         std::ranges::find_if(launch_.words, [&](const auto& each) { return access.parameter == each.word; });
@@ -178,15 +189,58 @@ std::vector<analyse::OperationArgument> words_of(const Recorded& launch, const s
   return words;
 }
 
+// Adds the memory that the kernel may read addresses from: copied memory to which the words point, and the memory to
+// which the addresses there point. Also adds the words of this memory.
+void add_known_memory(sass::LaunchValues& values, std::vector<analyse::OperationArgument>& words,
+                      std::vector<analyse::CopiedMemory> copied, const analyse::AllocationMap& map) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const analyse::OperationArgument from = words[i];
+    if (from.where.state != State::live) continue;
+    for (analyse::CopiedMemory& memory : copied) {
+      const std::uint64_t end = memory.address + memory.bytes.size();
+      if (memory.bytes.empty() || memory.allocation != from.where.allocation || *from.pointer >= end) continue;
+      const std::size_t which = values.memory.size();
+      const std::uint64_t before = std::max(*from.pointer, memory.address) - memory.address;
+      for (std::size_t at = (before + 7) / 8 * 8; at + 8 <= memory.bytes.size(); at += 8) {
+        analyse::OperationArgument& word = words.emplace_back(from);
+        word.word = sass::word_in(which, at);
+        word.pointer = analyse::number_at<std::uint64_t>(memory.bytes, at);
+        word.where = map.find(*word.pointer);
+        word.out_of_reach = false;
+        word.loaded.push_back(memory.address + at - *from.pointer);
+        if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
+      }
+      values.memory.push_back({memory.address, std::move(memory.bytes)});
+      memory.bytes.clear();
+    }
+  }
+}
+
 // Returns the accesses of the kernel with this name; nullopt if several kernels have this name and their accesses
-// differ.
+// differ. Adds the known memory and its words to `launch` and `words`, unless the kernel may change this memory.
 std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
-                                                 const sass::LaunchValues& launch) {
-  std::optional<sass::CertainAccesses> all;
+                                                 sass::LaunchValues& launch,
+                                                 std::vector<analyse::OperationArgument>& words,
+                                                 const Recorded& recorded, const analyse::AllocationMap& map) {
+  std::vector<sass::ByteRanges> codes;
   for (const session::KernelCode& code : session.kernel_code) {
     if (code.kernel != kernel) continue;
     const sass::Calls calls = code.harmless_calls ? sass::Calls::harmless : sass::Calls::anything;
-    auto its = sass::ByteRanges(code.text, {code.bank_offset, code.bank_size}, calls).certain(launch);
+    codes.emplace_back(code.text, sass::ParameterBank{code.bank_offset, code.bank_size}, calls);
+  }
+  auto copied = analyse::copied_memory(recorded.process.record, recorded.operation, map);
+  std::erase_if(copied, [&](const analyse::CopiedMemory& memory) {
+    return std::ranges::any_of(words, [&](const analyse::OperationArgument& word) {
+      return word.where.allocation == memory.allocation && std::ranges::any_of(codes, [&](const auto& code) {
+               const sass::Mode mode = code.accesses().mode(*word.word);
+               return mode != sass::Mode::read && mode != sass::Mode::none && mode != sass::Mode::near_read;
+             });
+    });
+  });
+  add_known_memory(launch, words, std::move(copied), map);
+  std::optional<sass::CertainAccesses> all;
+  for (const sass::ByteRanges& code : codes) {
+    auto its = code.certain(launch);
     if (all && !(*all == its)) return std::nullopt;
     all = std::move(its);
   }
@@ -225,6 +279,7 @@ std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses
   access.bytes = fault->access->bytes;
   if (fault->through->parameter != 0) access.parameter = fault->through->parameter;
   access.parameter_byte = fault->through->parameter_byte;
+  access.loaded = fault->through->loaded;
   access.pointer = fault->through->pointer;
   access.relation = fault->placed.relation;
   access.overflow = fault->placed.overflow;
@@ -247,7 +302,7 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     for (const analyse::OperationArgument& word : failed.words) {
       if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
     }
-    const auto accesses = accesses_of(finding.launch->mangled, session, values);
+    const auto accesses = accesses_of(finding.launch->mangled, session, values, failed.words, *launch, map);
     const auto found = accesses ? access_by_code(*accesses, failed) : std::nullopt;
     if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
     finding.access = found->access;

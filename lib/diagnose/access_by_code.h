@@ -1,6 +1,6 @@
 // Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
 // Works only if a single kernel can have failed. Considers only accesses that the kernel performs regardless of what
-// the memory contains.
+// the memory contains. If a recorded copy filled a table of addresses, its contents are known.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace cudadiag::diagnose {
 
 struct FailedLaunch {
   std::uint32_t error = 0;
-  std::vector<analyse::OperationArgument> words;  // every 8-byte word of the parameters; `pointer` is its value
+  std::vector<analyse::OperationArgument> words;  // every 8-byte word of the parameters and of memory with known
+                                                  // contents; `pointer` is its value
   const analyse::AllocationMap& map;              // the allocations at the time of the launch
   bool all_known = false;                         // the map contains every allocation of the process
 };

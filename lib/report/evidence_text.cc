@@ -35,9 +35,13 @@ std::string threads_of(const diagnose::Access& access) {
 // Describes an access that was inferred from the code. Its thread is unknown.
 std::string line_by_code(const diagnose::Access& access, const std::string& what) {
   std::string text = what;
-  if (access.parameter) text += fmt::format(" through parameter {}", *access.parameter);
+  const bool loaded = !access.loaded.empty();
+  if (access.parameter)
+    text += loaded ? " through " + diagnose::through_words(access)
+                   : fmt::format(" through parameter {}", *access.parameter);
   if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
-  return text + "; inferred from the kernel's code, its grid and its parameters";
+  return text + "; inferred from the kernel's code, its grid and its parameters" +
+         (loaded ? ", and from recorded copies into its memory" : "");
 }
 
 }  // namespace

@@ -280,6 +280,7 @@ Json of(const diagnose::Access& access) {
           {"parameter", value_or_null(access.parameter)},
           {"parameter_byte", access.parameter ? Json(access.parameter_byte) : Json(nullptr)},
           {"parameter_name", text_or_null(access.parameter_name)},
+          {"loaded_from", access.loaded},
           {"allocation", access.allocation ? of(*access.allocation) : Json(nullptr)},
           {"distance", value_or_null(access.distance)},
           {"space", diagnose::word(access.space)},

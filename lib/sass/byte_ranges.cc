@@ -66,6 +66,18 @@ void merge(CertainAccesses& to, const CertainAccesses& more) {
 
 }  // namespace
 
+std::optional<std::uint64_t> LaunchValues::word(std::uint32_t offset) const {
+  const bool in_memory = (offset & kInMemory) != 0;
+  const std::size_t which = (offset & ~kInMemory) / KnownMemory::kMostBytes;
+  if (in_memory && which >= memory.size()) return std::nullopt;
+  const std::string& bytes = in_memory ? memory[which].bytes : parameters;
+  const std::size_t at = in_memory ? offset % KnownMemory::kMostBytes : offset;
+  std::uint64_t value = 0;
+  if (at + sizeof value > bytes.size()) return std::nullopt;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
 class ByteRanges::Implementation {
  public:
   Implementation(std::string text, ParameterBank bank, Calls calls)
@@ -90,51 +102,82 @@ class ByteRanges::Implementation {
   }
 
   CertainAccesses certain(const LaunchValues& launch) const {
-    CertainAccesses all = followed(launch);
+    Followed all = followed(launch);
+    if (all.changes_memory) {
+      LaunchValues other = launch;
+      other.memory.clear();
+      return certain(other);
+    }
     const bool all_counted =
-        std::ranges::all_of(all.accesses, [](const auto& each) { return each.parameter.has_value(); });
+        std::ranges::all_of(all.accesses.accesses, [](const auto& each) { return each.parameter.has_value(); });
     if (!all_counted) count_from_words(all, launch);
-    return all;
+    return std::move(all.accesses);
   }
 
  private:
-  CertainAccesses followed(const LaunchValues& launch) const {
+  struct Followed {
+    CertainAccesses accesses;
+    std::set<std::uint32_t> loaded;  // words of known memory that were loaded as numbers
+    bool changes_memory = false;     // threads may change the known memory that other threads read
+  };
+
+  Followed followed(const LaunchValues& launch) const {
     const auto threads = all_threads(launch);
     if (!detours_ || !threads) return {};
     const FollowedLaunch::Code code{program_, instructions_, *detours_, may_, bank_};
-    CertainAccesses all = FollowedLaunch(code, launch).certain(*threads);
-    if (all.only_these) return all;
-    for (const Box& corner : corners_of(*threads))
-      merge(all, FollowedLaunch(code, launch, kStepsOfCorner).certain(corner));
-    std::sort(all.accesses.begin(), all.accesses.end());
-    return all;
+    Followed out;
+    const auto follow = [&](const Box& box, std::size_t most_steps) {
+      FollowedLaunch followed(code, launch, most_steps);
+      CertainAccesses its = followed.certain(box);
+      out.loaded.insert(followed.loaded_numbers().begin(), followed.loaded_numbers().end());
+      out.changes_memory |= followed.changes_what_it_reads();
+      return its;
+    };
+    out.accesses = follow(*threads, FollowedLaunch::kMostSteps);
+    if (out.accesses.only_these) return out;
+    for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(corner, kStepsOfCorner));
+    std::sort(out.accesses.accesses.begin(), out.accesses.accesses.end());
+    out.changes_memory |= accesses_.writes_elsewhere && leads_to_known_memory(launch);
+    return out;
   }
 
-  // Returns the parameter words from which the code computes addresses. Returns none if there are too many, because the
-  // launch is followed once for each word.
-  std::set<std::uint32_t> addressed_words() const {
+  // Returns whether an address in the known memory points into known memory. A kernel that writes through such
+  // addresses may change addresses.
+  static bool leads_to_known_memory(const LaunchValues& launch) {
+    return std::ranges::any_of(launch.addresses, [&](std::uint32_t word) {
+      const std::uint64_t value = launch.word(word).value_or(0);
+      return (word & kInMemory) != 0 && std::ranges::any_of(launch.memory, [value](const KnownMemory& each) {
+               return value >= each.address && value < each.address + each.bytes.size();
+             });
+    });
+  }
+
+  // Returns the parameter words from which the code computes addresses, and the loaded words. Omits words if there are
+  // too many, because the launch is followed once for each word.
+  std::set<std::uint32_t> addressed_words(const std::set<std::uint32_t>& loaded) const {
     constexpr std::size_t kMost = 16;
     std::set<std::uint32_t> words;
     for (const auto& [at, may] : may_) words.insert(may.words.begin(), may.words.end());
+    if (words.size() + loaded.size() <= kMost) words.insert(loaded.begin(), loaded.end());
     return words.size() <= kMost ? words : std::set<std::uint32_t>();
   }
 
-  // Where possible, makes positions relative to a parameter word. To do this, follows the launch once more for each
+  // Where possible, makes positions relative to a word. To do this, follows the launch once more for each
   // word, with the word treated as an address. The threads may then take other paths, so only accesses that both
   // results contain are changed.
-  void count_from_words(CertainAccesses& all, const LaunchValues& launch) const {
-    std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `all.accesses`
-    for (const std::uint32_t word : addressed_words()) {
-      if (word + 8 > launch.parameters.size()) continue;
+  void count_from_words(Followed& all, const LaunchValues& launch) const {
+    std::vector<CertainAccess>& accesses = all.accesses.accesses;
+    std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `accesses`
+    for (const std::uint32_t word : addressed_words(all.loaded)) {
+      const auto value = static_cast<std::int64_t>(launch.word(word).value_or(0));
+      if (!launch.word(word) || std::abs(value) > kMostOfForm) continue;
       if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;
       LaunchValues other = launch;
       other.addresses.insert(std::upper_bound(other.addresses.begin(), other.addresses.end(), word), word);
-      std::int64_t value = 0;
-      std::memcpy(&value, launch.parameters.data() + word, sizeof value);
-      for (const CertainAccess& each : followed(other).accesses) {
-        if (each.parameter != word || std::abs(value) > kMostOfForm) continue;
-        for (std::size_t at = 0; at < all.accesses.size(); ++at) {
-          const CertainAccess& number = all.accesses[at];
+      for (const CertainAccess& each : followed(other).accesses.accesses) {
+        if (each.parameter != word) continue;
+        for (std::size_t at = 0; at < accesses.size(); ++at) {
+          const CertainAccess& number = accesses[at];
           const bool same = !number.parameter && number.instruction == each.instruction &&
                             number.least == each.least + value && number.most == each.most + value;
           if (same) counted[at].push_back(each);
@@ -142,7 +185,7 @@ class ByteRanges::Implementation {
       }
     }
     for (auto& [at, found] : counted) {
-      if (found.size() == 1) all.accesses[at] = std::move(found.front());
+      if (found.size() == 1) accesses[at] = std::move(found.front());
     }
   }
 

@@ -42,12 +42,30 @@ struct TensorMap {
   auto operator<=>(const TensorMap&) const = default;
 };
 
+// Memory whose contents at the launch are known. A kernel may read addresses from it, so its words of 8 bytes have
+// numbers (word_in), which are used like the offsets of parameter words.
+struct KnownMemory {
+  static constexpr std::size_t kMostBytes = 4096;
+  std::uint64_t address = 0;  // a multiple of 8
+  std::string bytes;          // at most kMostBytes
+  auto operator<=>(const KnownMemory&) const = default;
+};
+
+constexpr std::uint32_t kInMemory = 1u << 31;  // greater than the offset of any parameter
+constexpr std::uint32_t word_in(std::size_t memory, std::size_t offset) {
+  return kInMemory | static_cast<std::uint32_t>(memory * KnownMemory::kMostBytes + offset / 8 * 8);
+}
+
 struct LaunchValues {
   std::array<std::uint32_t, 3> grid{}, block{};
   std::string parameters;                // bytes of the parameters; incomplete if not all were recorded
-  std::vector<std::uint32_t> addresses;  // sorted offsets of the parameter words that are memory addresses
+  std::vector<std::uint32_t> addresses;  // sorted offsets of the words that are memory addresses
   std::vector<Image> images{};           // sorted
   std::vector<TensorMap> tensors{};      // sorted
+  std::vector<KnownMemory> memory{};     // used only for certain accesses
+
+  // Returns the value of the word at this offset, in the parameters or in memory.
+  std::optional<std::uint64_t> word(std::uint32_t offset) const;
   auto operator<=>(const LaunchValues&) const = default;
 };
 
@@ -67,7 +85,7 @@ struct ParameterBytes {
   auto operator<=>(const ParameterBytes&) const = default;
 };
 
-// An access that some threads make regardless of the contents of memory.
+// An access that some threads make, regardless of the contents of memory other than LaunchValues::memory.
 struct CertainAccess {
   std::uint32_t instruction = 0;  // address of the instruction in the code
   AccessKind kind = AccessKind::load;
@@ -101,7 +119,7 @@ class ByteRanges {
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
   // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Follows the code
   // for all threads at once. If that does not cover all accesses, also follows single threads at the corners of grid
-  // and block. Positions are relative to an address parameter or, without one, to the only 8-byte parameter word from
+  // and block. Ignores the known memory if threads of the launch may change it. Positions are relative to an address parameter or, without one, to the only 8-byte parameter word from
   // which the code computes the address. Safe to call from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
 

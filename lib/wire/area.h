@@ -16,6 +16,7 @@
 //   layouts     512 Ki x 2 B           launch_parameters.h
 //   parameters  64 x 512 x 192 B       launch_parameters.h
 //   communicators kCommunicators x 128 B, peers kPeers x 16 B, collectives kCollectives x 64 B    collective.h
+//   copied      64 x 4,096 B           launch_parameters.h
 //   intern   the rest              intern.h
 //
 // Times are ticks: of the TSC on x86-64, of the virtual counter on 64-bit Arm. kClockTicks and kClockNanoseconds
@@ -103,9 +104,10 @@ enum class Region : std::uint32_t {
   // Older recordings lack the following regions.
   communicators,
   peers,
-  collectives
+  collectives,
+  copied
 };
-inline constexpr std::size_t kRegions = 17;
+inline constexpr std::size_t kRegions = 18;
 
 // The size of the whole area, including the intern heap. The recording of one process never grows beyond this.
 inline constexpr std::size_t kAreaSize = 64u << 20;
@@ -135,7 +137,8 @@ constexpr std::array<RegionRange, kRegions> layout() {
       0,  // set below to the remaining space
       kCommunicators * communicator::kSize,
       kPeers * peer::kSize,
-      kCollectives * collective::kSize};
+      kCollectives * collective::kSize,
+      launch_parameters::copied::kSlots * launch_parameters::copied::kSlotSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

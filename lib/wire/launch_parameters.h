@@ -11,6 +11,14 @@
 //
 // `layouts` is an array of u16. A kernel's entry consists of the number of its parameters, then the offset and size of
 // each.
+//
+// `copied` has the contents of small copies from host memory that look like tables of addresses: kernels may read these
+// addresses. The destination selects the slot of 4,096 bytes, so a table that is filled again replaces itself.
+//
+//    0        8        12      16                   4,096
+//    +--------+--------+-------+--------------------+
+//    | serial | thread | bytes | the first contents |
+//    +--------+--------+-------+--------------------+
 #pragma once
 
 #include <cstddef>
@@ -31,5 +39,18 @@ inline constexpr Field<std::uint16_t, 6> kFlags;  // intern.h's ArgumentFlag
 inline constexpr Field<std::uint32_t, 8> kLayout;
 inline constexpr std::size_t kValues = 16;
 inline constexpr std::size_t kMostBytes = kSlotSize - kValues;
+
+namespace copied {
+
+inline constexpr std::size_t kSlots = 64;
+inline constexpr std::size_t kSlotSize = 4096;
+
+inline constexpr Field<std::uint64_t, 0> kSerial;
+inline constexpr Field<std::uint32_t, 8> kThread;
+inline constexpr Field<std::uint32_t, 12> kBytes;
+inline constexpr std::size_t kContents = 16;
+inline constexpr std::size_t kMostBytes = kSlotSize - kContents;
+
+}  // namespace copied
 
 }  // namespace cudadiag::wire::launch_parameters

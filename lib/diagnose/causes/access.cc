@@ -19,9 +19,9 @@ std::string distance_text(const Access& access) {
 }
 
 std::string parameter_text(const Access& access) {
-  std::string name = fmt::format("parameter {}", *access.parameter);
-  if (access.parameter_byte != 0) name += fmt::format(" at byte {}", access.parameter_byte);
-  return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
+  const std::string words = diagnose::through_words(access);
+  if (!access.parameter_name.empty()) return fmt::format("{} ({})", access.parameter_name, words);
+  return access.loaded.empty() ? words : "the pointer at " + words;
 }
 
 bool is(const Case& failed, Relation relation, Facts& facts) {

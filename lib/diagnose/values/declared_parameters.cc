@@ -1,5 +1,7 @@
 #include "diagnose/values/declared_parameters.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -135,36 +137,73 @@ std::uint32_t size_of(std::string_view type) {
   return found == std::end(kSizes) ? 0 : found->second;
 }
 
-// Returns the member at `byte` of a body such as "float* cells; int rows, width;".
-std::string member_at(std::string_view body, std::uint32_t byte) {
-  std::uint32_t offset = 0;
-  while (!(body = bare(body)).empty()) {
-    const std::size_t end = body.find(';');
-    if (end == std::string_view::npos) return "";
-    const std::string_view member = bare(body.substr(0, end));
-    body.remove_prefix(end + 1);
+// The members of a structure, with their offsets.
+struct Body {
+  std::vector<std::pair<std::uint64_t, DeclaredParameter>> members;
+  std::uint64_t size = 0;
+};
+
+// Reads a body such as "float* cells; int rows, width;". Returns no members if it has others than plain numbers and
+// pointers.
+Body body_of(std::string_view text) {
+  Body body;
+  std::uint64_t alignment = 1;
+  while (!(text = bare(text)).empty()) {
+    const std::size_t end = text.find(';');
+    if (end == std::string_view::npos) return {};
+    const std::string_view member = bare(text.substr(0, end));
+    text.remove_prefix(end + 1);
     if (member.find_first_of("({[:=<") != std::string_view::npos && member.find("std::") == std::string_view::npos)
-      return "";
+      return {};
     const std::size_t comma = member.find(',');
-    const DeclaredParameter first = parameter_of(member.substr(0, comma));
-    const std::uint32_t size = size_of(first.type);
-    if (size == 0 || first.name.empty()) return "";
+    DeclaredParameter each = parameter_of(member.substr(0, comma));
+    const std::uint32_t size = size_of(each.type);
+    if (size == 0 || each.name.empty()) return {};
     // In "float *a, b", b is not a pointer.
-    if (comma != std::string_view::npos && first.type.find('*') != std::string::npos) return "";
-    offset = (offset + size - 1) / size * size;
+    if (comma != std::string_view::npos && each.type.find('*') != std::string::npos) return {};
+    alignment = std::max<std::uint64_t>(alignment, size);
+    body.size = (body.size + size - 1) / size * size;
     std::string_view rest = comma == std::string_view::npos ? "" : member.substr(comma + 1);
-    std::string name = first.name;
     for (;;) {
-      if (offset == byte) return name;
-      offset += size;
+      body.members.emplace_back(body.size, each);
+      body.size += size;
       if (rest.empty()) break;
       const std::size_t next = rest.find(',');
-      name = std::string(bare(rest.substr(0, next)));
-      if (name.empty() || !std::ranges::all_of(name, is_of_word)) return "";
+      each.name = std::string(bare(rest.substr(0, next)));
+      if (each.name.empty() || !std::ranges::all_of(each.name, is_of_word)) return {};
       rest = next == std::string_view::npos ? "" : rest.substr(next + 1);
     }
   }
-  return "";
+  body.size = (body.size + alignment - 1) / alignment * alignment;
+  return body;
+}
+
+// Returns the bodies of all definitions of the structure.
+std::vector<Body> declared_bodies(std::string_view source, std::string_view type) {
+  if (type.starts_with("const ")) type.remove_prefix(6);
+  if (type.empty() || !std::ranges::all_of(type, is_of_word)) return {};
+  const std::string text = without_cpp_comments(source);
+  std::vector<Body> found;
+  for (const std::size_t end : ends_of_word(text, type)) {
+    const std::string_view statement = bare(statement_until(text, end - type.size()));
+    const std::size_t open = skip_space(text, end);
+    if ((statement != "struct" && statement != "typedef struct") || open == text.size() || text[open] != '{') continue;
+    const std::size_t close = text.find('}', open);
+    if (close == std::string::npos) return {};
+    found.push_back(body_of(std::string_view(text).substr(open + 1, close - open - 1)));
+  }
+  return found;
+}
+
+// Returns the member at this byte, if all definitions have it.
+DeclaredParameter member_at(const std::vector<Body>& bodies, std::uint64_t byte) {
+  DeclaredParameter out;
+  for (const Body& body : bodies) {
+    const auto found = std::ranges::find(body.members, byte, [](const auto& each) { return each.first; });
+    if (found == body.members.end() || (!out.name.empty() && out.name != found->second.name)) return {};
+    out = {out.name.empty() || out.type == found->second.type ? found->second.type : "", found->second.name};
+  }
+  return out;
 }
 
 }  // namespace
@@ -213,22 +252,25 @@ DeclaredParameters declared_triton_parameters(std::string_view source, std::stri
   return *known;
 }
 
-std::string declared_member(std::string_view source, std::string_view type, std::uint32_t byte) {
-  if (type.starts_with("const ")) type.remove_prefix(6);
-  if (type.empty() || !std::ranges::all_of(type, is_of_word)) return "";
-  const std::string text = without_cpp_comments(source);
-  std::string found;
-  for (const std::size_t end : ends_of_word(text, type)) {
-    const std::string_view statement = bare(statement_until(text, end - type.size()));
-    const std::size_t open = skip_space(text, end);
-    if ((statement != "struct" && statement != "typedef struct") || open == text.size() || text[open] != '{') continue;
-    const std::size_t close = text.find('}', open);
-    if (close == std::string::npos) return "";
-    const std::string member = member_at(std::string_view(text).substr(open + 1, close - open - 1), byte);
-    if (member.empty() || (!found.empty() && found != member)) return "";
-    found = member;
+DeclaredParameter declared_member(std::string_view source, std::string_view type, std::uint64_t byte) {
+  return member_at(declared_bodies(source, type), byte);
+}
+
+DeclaredParameter declared_element(std::string_view source, std::string_view type, std::uint64_t byte) {
+  for (const std::string_view qualifier : {"__restrict__", "const"}) {
+    if (type.ends_with(qualifier)) type = bare(type.substr(0, type.size() - qualifier.size()));
   }
-  return found;
+  if (!type.ends_with('*')) return {};
+  const std::string_view element = bare(type.substr(0, type.size() - 1));
+  if (element.ends_with('*') || element.ends_with("* const")) {
+    return byte % 8 == 0 ? DeclaredParameter{std::string(element), fmt::format("[{}]", byte / 8)} : DeclaredParameter();
+  }
+  const std::vector<Body> bodies = declared_bodies(source, element);
+  const std::uint64_t size = bodies.empty() ? 0 : bodies.front().size;
+  if (size == 0 || std::ranges::any_of(bodies, [size](const Body& each) { return each.size != size; })) return {};
+  DeclaredParameter member = member_at(bodies, byte % size);
+  if (!member.name.empty()) member.name = fmt::format("[{}].{}", byte / size, member.name);
+  return member;
 }
 
 }  // namespace cudadiag::diagnose

@@ -25,7 +25,10 @@ DeclaredParameters declared_parameters(std::string_view source, std::string_view
 // result is empty.
 DeclaredParameters declared_triton_parameters(std::string_view source, std::string_view kernel, std::size_t count);
 
-// Returns the member of the plain structure `type` that begins at this byte: "cells"; empty if unknown.
-std::string declared_member(std::string_view source, std::string_view type, std::uint32_t byte);
+// Returns the member of the plain structure `type` that begins at this byte: "float*" and "cells"; empty if unknown.
+DeclaredParameter declared_member(std::string_view source, std::string_view type, std::uint64_t byte);
+// Returns what begins at this byte of the memory to which a pointer of this type points: "float*" and "[1].cells" for
+// "const Row*"; empty if unknown.
+DeclaredParameter declared_element(std::string_view source, std::string_view type, std::uint64_t byte);
 
 }  // namespace cudadiag::diagnose

@@ -69,14 +69,22 @@ class Names {
     }
   }
 
-  // Returns the declared name, such as "x" or "t.cells"; empty if unknown.
-  std::string of(std::uint32_t number, std::uint32_t byte) const {
+  // Returns the declared name, such as "x", "t.cells" or "rows[1].cells"; empty if unknown.
+  std::string of(std::uint32_t number, std::uint32_t byte, const std::vector<std::uint64_t>& loaded = {}) const {
     if (number == 0 || number > declared_.size()) return "";
     const DeclaredParameter& parameter = declared_[number - 1];
     if (parameter.name.empty()) return "";
-    const std::string member = declared_member(text_, parameter.type, byte);
-    if (!member.empty()) return parameter.name + "." + member;
-    return byte == 0 ? parameter.name : "";
+    const DeclaredParameter member = declared_member(text_, parameter.type, byte);
+    if (member.name.empty() && byte != 0) return "";
+    std::string name = parameter.name + (member.name.empty() ? "" : "." + member.name);
+    std::string type = member.name.empty() ? parameter.type : member.type;
+    for (const std::uint64_t offset : loaded) {
+      const DeclaredParameter element = declared_element(text_, type, offset);
+      if (element.name.empty()) return "";
+      name += element.name;
+      type = element.type;
+    }
+    return name;
   }
 
  private:
@@ -116,7 +124,8 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
     if (!has_parameters(finding)) continue;
     const Names names(finding, *failures[i]);
     if (finding.access && finding.access->parameter) {
-      finding.access->parameter_name = names.of(*finding.access->parameter, finding.access->parameter_byte);
+      finding.access->parameter_name =
+          names.of(*finding.access->parameter, finding.access->parameter_byte, finding.access->loaded);
     }
     // Addresses of the first run cannot be compared with those of a rerun.
     const bool of_one_run = failures[i]->again_process != nullptr &&

@@ -141,7 +141,10 @@ void decode_addresses(const Parameters& p, Call& call) {
   }
   if constexpr (requires { CUdeviceptr{p.devPtr}; }) call.destination = p.devPtr;
   if constexpr (requires { p.srcDevice; }) call.source = p.srcDevice;
-  if constexpr (requires { p.srcHost; }) call.source = reinterpret_cast<std::uint64_t>(p.srcHost);
+  if constexpr (requires { p.srcHost; }) {
+    call.source = reinterpret_cast<std::uint64_t>(p.srcHost);
+    call.from_host = true;
+  }
   if constexpr (requires { CUdeviceptr{p.src}; }) {
     call.source = p.src;
     call.from_host = true;

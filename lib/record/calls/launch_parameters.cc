@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wire/hash.h"
 #include "wire/intern.h"
 #include "wire/launch_parameters.h"
 
@@ -193,6 +194,35 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
   wire::store(slot, wire_parameters::kFlags, flags);
   wire::store(slot, wire_parameters::kLayout, layout.index);
   wire::store_release(slot, wire_parameters::kSerial, static_cast<std::uint32_t>(serial));
+}
+
+void CopiedTables::keep(const ThreadState& thread, const Call& copy) {
+  namespace copied = wire_parameters::copied;
+  constexpr std::uint64_t kLargest = 64u << 10, kPage = 4096, kWord = sizeof(std::uint64_t);
+  const bool from_host = copy.from_host && !copy.to_host && copy.destination % kWord == 0 && copy.rows == 1;
+  if (slots_ == nullptr || !from_host || copy.argument < kWord || copy.argument > kLargest) return;
+  const std::size_t bytes = std::min<std::size_t>(copy.argument, copied::kMostBytes);
+  // The program may pass an address that cannot be read. The driver then refuses the copy.
+  for (std::uint64_t at = copy.source; at < copy.source + bytes; at = (at / kPage + 1) * kPage) {
+    if (!is_readable(at & ~(kWord - 1))) return;
+  }
+  const auto* source = reinterpret_cast<const std::byte*>(copy.source);
+  const auto is_address = [source](std::size_t at) {
+    std::uint64_t word;
+    memcpy(&word, source + at, sizeof word);
+    return word >> 32 != 0 && word >> 47 == 0;
+  };
+  std::size_t at = 0;
+  while (at + kWord <= bytes && !is_address(at)) at += kWord;
+  if (at + kWord > bytes) return;
+  std::byte* slot = slots_ + wire::mix(wire::kHashSeed, copy.destination) % copied::kSlots * copied::kSlotSize;
+  const LockGuard lock(mutex_);
+  wire::store_release(slot, copied::kSerial, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  wire::store(slot, copied::kThread, thread.index);
+  wire::store(slot, copied::kBytes, static_cast<std::uint32_t>(bytes));
+  memcpy(slot + copied::kContents, source, bytes);
+  wire::store_release(slot, copied::kSerial, thread.serial + 1);
 }
 
 namespace intern = wire::intern;

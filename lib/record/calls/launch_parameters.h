@@ -103,6 +103,19 @@ class LatestParameters {
   ParameterLayouts* layouts_ = nullptr;
 };
 
+// Keeps the contents of small copies from host memory that look like tables of addresses. A report can then show a
+// pointer that the failing kernel read from memory. The layout is in wire/launch_parameters.h.
+class CopiedTables {
+ public:
+  void attach(AreaMap& area) { slots_ = area.region(wire::area::Region::copied); }
+  // Called at ENTER, before the copy's own record is written. Takes less than a microsecond.
+  [[gnu::cold, gnu::noinline]] void keep(const ThreadState& thread, const Call& copy);
+
+ private:
+  std::byte* slots_ = nullptr;
+  Mutex mutex_;
+};
+
 // Records the parameters of the launch that a rerun waits for, if that launch fails. The parameters are read at ENTER.
 // The caller holds the gate (exclusive_wait.h), so one buffer is enough.
 class LaunchArguments {

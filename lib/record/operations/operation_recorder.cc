@@ -83,8 +83,11 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     if (rule.kind == Kind::copy) races_->before_copy(thread, {id, data.functionParams, call, rule.blocks});
     if (rule.kind == Kind::host_function) races_->before_host_function();
   }
-  if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
+  if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]] {
     latest_.keep(thread, call);
+  } else if (rule.kind == Kind::copy && (open.flags & operation::kCaptured) == 0) {
+    tables_.keep(thread, call);
+  }
   write(thread, rule, call, site.ordinal);
 }
 

@@ -78,6 +78,7 @@ class OperationRecorder {
   Autograd& autograd() { return autograd_; }
   Failures& failures() { return failures_; }
   LatestParameters& latest() { return latest_; }
+  CopiedTables& tables() { return tables_; }
   LaunchArguments& arguments() { return arguments_; }
   LaunchSaver* saver() { return saver_; }
   ExclusiveWait& exclusive_wait() { return exclusive_wait_; }
@@ -112,6 +113,7 @@ class OperationRecorder {
   LaunchBlocking* blocking_ = nullptr;
   Interner* interner_ = nullptr;
   LaunchArguments arguments_;
+  CopiedTables tables_;
   LaunchSaver* saver_ = nullptr;  // null if no launch is saved
   NodeSaver* nodes_ = nullptr;    // null if no graph node is saved
 };

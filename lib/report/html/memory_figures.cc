@@ -83,7 +83,9 @@ std::string access_figure(const diagnose::Access& access, const Markup& markup) 
   const double memory = past ? 4 : kFigureWidth - kMemory - 4, place = past ? kFigureWidth - 90 : 90;
   Drawing drawing(kFigureWidth, 118, "The intended memory, and the address of the failing access next to it");
   std::string name = access.parameter_name;
-  if (name.empty() && access.parameter) name = fmt::format("parameter {}", *access.parameter);
+  if (name.empty() && access.parameter) {
+    name = access.loaded.empty() ? fmt::format("parameter {}", *access.parameter) : diagnose::through_words(access);
+  }
   drawing.box(memory, kTop, kMemory, kHeight, "held");
   drawing.centred(
       memory + kMemory / 2, kTop + 25, "",

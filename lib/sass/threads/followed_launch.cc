@@ -1,6 +1,7 @@
 #include "sass/threads/followed_launch.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "sass/code/memory_operands.h"
@@ -206,7 +207,12 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
 }
 
 void FollowedLaunch::give_up_on(std::uint32_t at) {
-  uses_other_memory_ |= code_.instructions[at].uses_memory;
+  const ThreadInstruction& code = code_.instructions[at];
+  uses_other_memory_ |= code.uses_memory;
+  const auto may = code_.accesses.find(at);
+  // A store without an origin goes through an address from memory.
+  const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
+  stores_anywhere_ |= code.op == Op::access && code.mode != Mode::read && from_memory;
   forget_bytes_of(at);
 }
 
@@ -225,6 +231,8 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   const auto address = calculator.address(code);
   if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
   const bool known = address && code.width != 0 && range_of(address->form, part.box);
+  const auto values = known ? loaded(at, *address, part.box) : Loaded();
+  if (values.cut) return part_where(part, *values.cut);
   if (known) note_certain(at, *address, part.box);
   if (known && address->word) {
     add_access(*address->word, code, address->form, part.box);
@@ -232,8 +240,82 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
     known ? forget_bytes_of(at) : give_up_on(at);
   }
   part.state.forget(written_by(code_.program[at]));
+  for (std::size_t i = 0; i < values.registers.size() && code.to + i < kUniform; ++i) {
+    part.state.registers[code.to + i] = values.registers[i];
+  }
   ++part.state.at;
   return Next::on;
+}
+
+std::optional<FollowedLaunch::Span> FollowedLaunch::span_of(const Calculator::Address& address, std::uint32_t width,
+                                                            const Box& box) const {
+  const auto range = range_of(address.form, box);
+  const auto base = address.word ? launch_.word(*address.word) : std::optional(std::uint64_t{0});
+  if (!range || !base) return std::nullopt;
+  return Span{*base + static_cast<std::uint64_t>(range->least),
+              *base + static_cast<std::uint64_t>(range->most) + width};
+}
+
+// Also notes which known memory is loaded, and which memory is stored to.
+FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Calculator::Address& address, const Box& box) {
+  constexpr std::uint64_t kMostPlaces = 512;  // a box is cut into at most this many parts
+  const ThreadInstruction& code = code_.instructions[at];
+  const Instruction& i = code_.program[at];
+  Loaded out;
+  if (launch_.memory.empty()) return out;
+  const auto span = span_of(address, code.width, box);
+  if (code.mode != Mode::read) {
+    span ? stored_.push_back(*span) : void(stores_anywhere_ = true);
+    return out;
+  }
+  if (!span) return out;
+  const auto memory = std::find_if(launch_.memory.begin(), launch_.memory.end(), [&](const KnownMemory& each) {
+    return span->begin >= each.address && span->end <= each.address + each.bytes.size();
+  });
+  const bool plain = is_any(i.base(), {"LDG", "LD"}) && code.to != kNone;
+  if (memory == launch_.memory.end() || !plain) return out;
+  if (const Form& form = address.form; !form.is_constant()) {
+    std::int64_t step = 0;
+    for (const std::int64_t each : form.steps) step = std::gcd(step, each);
+    const std::uint64_t extent = span->end - span->begin - code.width;
+    if (extent / static_cast<std::uint64_t>(step) >= kMostPlaces) return out;
+    const auto range = range_of(form, box);
+    out.cut = Cut{form, range->least + (range->most - range->least + 1) / 2};
+    return out;
+  }
+  const std::size_t offset = span->begin - memory->address;
+  if (offset % code.width != 0) return out;
+  loaded_.push_back(*span);
+  const auto which = static_cast<std::size_t>(memory - launch_.memory.begin());
+  if (code.width < 4) {
+    const bool with_sign = i.has("S8") || i.has("S16");
+    std::uint32_t value = 0;
+    std::memcpy(&value, memory->bytes.data() + offset, code.width);
+    const std::uint32_t sign = 1u << (8 * code.width - 1);
+    if (with_sign && (value & sign) != 0) value |= ~(2 * sign - 1);
+    out.registers = {number_of(value)};
+    return out;
+  }
+  for (std::size_t half = offset; half < offset + code.width; half += 4) {
+    const std::uint32_t word = word_in(which, half);
+    if (std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+      out.registers.push_back({half % 8 == 0 ? Value::Kind::low : Value::Kind::high, word, {}});
+      continue;
+    }
+    std::uint32_t value = 0;
+    std::memcpy(&value, memory->bytes.data() + half, sizeof value);
+    out.registers.push_back(number_of(value));
+    if (code.width >= 8 && half % 8 == 0) loaded_numbers_.insert(word);
+  }
+  return out;
+}
+
+bool FollowedLaunch::changes_what_it_reads() const {
+  if (loaded_.empty()) return false;
+  return stores_anywhere_ || std::ranges::any_of(stored_, [&](const Span& stored) {
+           return std::ranges::any_of(
+               loaded_, [&](const Span& loaded) { return stored.begin < loaded.end && loaded.begin < stored.end; });
+         });
 }
 
 // Elements outside the tensor are not read or written, so the bytes are known only if the whole box is inside.

@@ -41,6 +41,10 @@ class FollowedLaunch {
   std::vector<ParameterBytes> bytes();
   // Returns the accesses that these threads make regardless of the contents of memory.
   CertainAccesses certain(const Box& threads);
+  // After certain(): the words of known memory that were loaded as numbers of 8 bytes.
+  const std::set<std::uint32_t>& loaded_numbers() const { return loaded_numbers_; }
+  // After certain(): whether a thread may write to known memory that was loaded.
+  bool changes_what_it_reads() const;
 
  private:
   struct Part {
@@ -70,6 +74,15 @@ class FollowedLaunch {
   void forget_bytes_of(std::uint32_t at);
   void add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box);
   void note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box);
+  struct Span {
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::optional<Span> span_of(const Calculator::Address& address, std::uint32_t width, const Box& box) const;
+  struct Loaded {
+    std::vector<Value> registers;  // empty if unknown
+    std::optional<Cut> cut;        // where to cut the box, so that all threads of a part load the same bytes
+  };
+  Loaded loaded(std::uint32_t at, const Calculator::Address& address, const Box& box);
 
   const Code& code_;
   const LaunchValues& launch_;
@@ -84,6 +97,9 @@ class FollowedLaunch {
   using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction and a word
   std::map<CertainKey, CertainAccess> certain_;
   bool uses_other_memory_ = false;
+  std::vector<Span> loaded_, stored_;  // addresses of known memory that was loaded, and of memory that was stored to
+  std::set<std::uint32_t> loaded_numbers_;
+  bool stores_anywhere_ = false;
 };
 
 }  // namespace cudadiag::sass

@@ -15,6 +15,7 @@ namespace {
 namespace wire_parameters = wire::launch_parameters;
 using wire::area::Region;
 using Slot = RecordCopy<wire_parameters::kSlotSize>;
+constexpr std::size_t kMostCopied = 4096;  // slots; no recorder has more
 
 class Reader {
  public:
@@ -79,12 +80,37 @@ class Reader {
 
 }  // namespace
 
+// Adds the contents of a copy, if the area has the copy's own record.
+void read_copied(const std::byte* bytes, ProcessRecord& record) {
+  namespace copied = wire_parameters::copied;
+  const auto slot = copy_serialised<copied::kSlotSize>(bytes);
+  if (!slot) return;
+  const std::uint64_t serial = wire::load(slot->data(), copied::kSerial);
+  const std::uint32_t thread = wire::load(slot->data(), copied::kThread);
+  const auto of_copy = [&](const Operation& operation) {
+    return operation.thread == thread && operation.serial == serial && operation.kind == wire::operation::Kind::copy;
+  };
+  const auto copy = std::ranges::find_if(record.operations, of_copy);
+  const std::size_t size = wire::load(slot->data(), copied::kBytes);
+  if (copy == record.operations.end()) return;
+  if (size > copied::kMostBytes || size > copy->argument) return void(++record.damaged);
+  Arguments arguments{serial, thread, size < copy->argument ? wire::intern::kCut : 0u, {}};
+  arguments.parameters.push_back(
+      {0, std::string(reinterpret_cast<const char*>(slot->data()) + copied::kContents, size)});
+  record.arguments.push_back(std::move(arguments));
+}
+
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record) {
   Reader reader(regions, record);
   for (const Operation& operation : record.operations) {
     if (operation.kind == wire::operation::Kind::kernel && (operation.flags & wire::operation::kCaptured) == 0) {
       reader.add(operation);
     }
+  }
+  constexpr std::size_t kSlotSize = wire_parameters::copied::kSlotSize;
+  const auto copied = regions.region(Region::copied);
+  for (std::size_t i = 0; i < regions.count(Region::copied, kSlotSize, kMostCopied); ++i) {
+    read_copied(copied.data() + i * kSlotSize, record);
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace cudadiag::session {
 
-// Adds the parameters of the kernels in `record.operations` to `record.arguments`, if the area still has them.
+// Adds the parameters of the kernels in `record.operations` to `record.arguments`, if the area still has them. Also adds
+// the contents of copies that may have filled tables of addresses.
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
 
 // Returns the bytes of one launch's parameters. `serial` is truncated to 32 bits.

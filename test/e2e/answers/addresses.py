@@ -1,6 +1,7 @@
 """Why an address was bad, deduced from the first run alone: from the kernel's code, grid and parameters. Each function is
 one case."""
 
+import targets
 from harness import DATA, HERE, expect, expect_in
 
 CUBIN = DATA / "sass/simulated.sm90.cubin"
@@ -80,3 +81,28 @@ def a_run_without_a_failure_leaves_no_device_code(machine):
     result = machine.run(machine.build / "targets/race_kernels", CUBIN, "part__8_4:0", "elsewhere")
     expect((result.returncode, result.stdout, result.stderr), (0, "done\n", ""), "the program's own end")
     expect(machine.sessions(), [], "sessions")
+
+
+def _table_of_rows(machine, *arguments):
+    _with_disassembler(machine)
+    machine.plan("fault kernel=table__8 nth=2")
+    result = machine.run(machine.build / "targets/table_of_rows", DATA / "sass/tables.sm90.cubin", *arguments)
+    return result, machine.report()["findings"][0]
+
+
+def a_freed_pointer_that_a_kernel_read_from_a_table_is_told_by_the_first_run(machine):
+    result, finding = _table_of_rows(machine)
+    access = finding["access"]
+    expect([access[member] for member in ("parameter", "loaded_from", "parameter_name", "relation", "inferred")],
+           [1, [16], "rows[1].cells", "freed", True], "access")
+    expect(finding["cause"]["id"], "use-after-free", "cause")
+    expect([access["allocation"][member]["line"] for member in ("allocated", "freed")],
+           [targets.marked_line("table_of_rows", mark)[1] for mark in ("ALLOCATED LINE", "FREED LINE")], "its lines")
+    text = " ".join(result.stderr.split())
+    expect_in("table__8() reads memory through rows[1].cells (byte 16 of parameter 1's memory): 4.0 MiB that were freed at",
+              text, "cause")
+
+
+def a_table_that_was_changed_after_the_copy_is_not_known(machine):
+    _, finding = _table_of_rows(machine, "cleared")
+    expect((finding["access"], finding["cause"]), (None, None), "access and cause")

@@ -41,6 +41,11 @@ struct Fixture {
     made.step = 4;
     return made;
   }
+  // Adds a pointer at this byte of the memory of the first parameter. Returns its word.
+  std::uint32_t loaded(std::uint64_t value, std::uint64_t byte) {
+    in_memory.emplace_back(value, byte);
+    return sass::word_in(0, byte);
+  }
   std::optional<AccessByCode> run(std::uint32_t error = 700) {
     map.emplace(record, 10);
     launch.emplace(FailedLaunch{error, {}, *map, true});
@@ -51,11 +56,20 @@ struct Fixture {
       word.where = map->find(values[i]);
       word.parameter = i + 1;
     }
+    for (const auto& [value, byte] : in_memory) {
+      analyse::OperationArgument& word = launch->words.emplace_back();
+      word.word = sass::word_in(0, byte);
+      word.pointer = value;
+      word.where = map->find(value);
+      word.parameter = 1;
+      word.loaded = {byte};
+    }
     return access_by_code(accesses, *launch);
   }
 
   session::ProcessRecord record;
   std::vector<std::uint64_t> values;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> in_memory;  // values, and their bytes in memory
   CertainAccesses accesses;
   std::optional<AllocationMap> map;
   std::optional<FailedLaunch> launch;
@@ -297,6 +311,43 @@ TEST_CASE_FIXTURE(Fixture, "shared and local memory do not belong to an allocati
   word(0);
   access(0, 0, 124).space = sass::Space::shared;
   CHECK_FALSE(run());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a pointer that was read from memory is named by its byte there") {
+  allocation(kFirst, 4096);
+  for (std::uint64_t row = 1; row <= 3; ++row) allocation(kFirst + row * 1024 * kMiB, 4 * kMiB);
+  word(kFirst);
+  accesses.only_these = true;
+  access(0, 0, 32);
+  for (std::uint64_t row = 1; row <= 3; ++row) access(loaded(kFirst + row * 1024 * kMiB, 16 * row - 16), 0, 1024);
+  SUBCASE("if one points to freed memory") {
+    record.allocations[2].freed = 5;
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.relation == Relation::freed);
+    CHECK(found->access.parameter == 1);
+    CHECK(found->access.loaded == std::vector<std::uint64_t>{16});
+    CHECK(through_words(found->access) == "byte 16 of parameter 1's memory");
+  }
+  SUBCASE("if several do, by the first") {
+    record.allocations[2].freed = record.allocations[3].freed = 5;
+    REQUIRE(run());
+    CHECK(run()->access.loaded == std::vector<std::uint64_t>{16});
+  }
+  SUBCASE("unless the table is bad in two ways") {
+    record.allocations[2].freed = 5;
+    in_memory[2].first = 0;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless none is bad") { CHECK_FALSE(run()); }
+}
+
+TEST_CASE("a pointer that was read through two others is named by all bytes") {
+  Access access;
+  access.parameter = 2;
+  access.parameter_byte = 8;
+  access.loaded = {24, 0};
+  CHECK(through_words(access) == "byte 0 of the memory at byte 24 of parameter 2 at byte 8's memory");
 }
 
 }  // namespace access_by_code_test

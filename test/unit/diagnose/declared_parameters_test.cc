@@ -65,22 +65,38 @@ TEST_CASE("a Triton kernel has its non-constant parameters, if Triton dropped no
 TEST_CASE("a byte of a plain structure belongs to one of its members") {
   const std::string source =
       "struct Table {\n  float* cells;  // rows * width\n  int rows, width;\n  double* __restrict__ sums;\n};\n";
-  CHECK(declared_member(source, "Table", 0) == "cells");
-  CHECK(declared_member(source, "const Table", 8) == "rows");
-  CHECK(declared_member(source, "Table", 12) == "width");
-  CHECK(declared_member(source, "Table", 16) == "sums");
-  CHECK(declared_member(source, "Table", 4).empty());
-  CHECK(declared_member(source, "Other", 0).empty());
+  CHECK(declared_member(source, "Table", 0).name == "cells");
+  CHECK(declared_member(source, "const Table", 8).name == "rows");
+  CHECK(declared_member(source, "Table", 12).name == "width");
+  CHECK(declared_member(source, "Table", 16).name == "sums");
+  CHECK(declared_member(source, "Table", 4).name.empty());
+  CHECK(declared_member(source, "Other", 0).name.empty());
 }
 
 TEST_CASE("a structure with an uncertain layout has no known members") {
-  CHECK(declared_member("struct T { Other o; float* x; };", "T", 8).empty());
-  CHECK(declared_member("struct T { int flags : 3; float* x; };", "T", 8).empty());
-  CHECK(declared_member("struct T : Base { float* x; };", "T", 0).empty());
-  CHECK(declared_member("struct T { float *a, *b; };", "T", 8).empty());
-  CHECK(declared_member("struct T { float a[3]; float* x; };", "T", 16).empty());
-  CHECK(declared_member("struct T { CUdeviceptr x; };\nstruct T { float* x; };", "T", 0) == "x");
-  CHECK(declared_member("#ifdef A\nstruct T { float* x; };\n#else\nstruct T { float* y; };\n#endif", "T", 0).empty());
+  CHECK(declared_member("struct T { Other o; float* x; };", "T", 8).name.empty());
+  CHECK(declared_member("struct T { int flags : 3; float* x; };", "T", 8).name.empty());
+  CHECK(declared_member("struct T : Base { float* x; };", "T", 0).name.empty());
+  CHECK(declared_member("struct T { float *a, *b; };", "T", 8).name.empty());
+  CHECK(declared_member("struct T { float a[3]; float* x; };", "T", 16).name.empty());
+  CHECK(declared_member("struct T { CUdeviceptr x; };\nstruct T { float* x; };", "T", 0).name == "x");
+  CHECK(declared_member("#ifdef A\nstruct T { float* x; };\n#else\nstruct T { float* y; };\n#endif", "T", 0)
+            .name.empty());
+}
+
+TEST_CASE("a byte of a table belongs to a member of one of its rows") {
+  const std::string source =
+      "struct Row { float* cells; int count; };\nstruct Sheet { long number; const Row* rows; };\n";
+  CHECK(declared_element(source, "const Row*", 16).name == "[1].cells");
+  CHECK(declared_element(source, "const Row* __restrict__", 40).name == "[2].count");
+  CHECK(declared_element(source, "Sheet*", 8).name == "[0].rows");
+  CHECK(declared_element(source, "Sheet*", 8).type == "const Row*");
+  CHECK(declared_element(source, "float* const*", 24).name == "[3]");
+  CHECK(declared_element(source, "float* const*", 24).type == "float* const");
+  CHECK(declared_element(source, "const Row*", 12).name.empty());
+  CHECK(declared_element(source, "Row", 16).name.empty());
+  CHECK(declared_element(source, "Other*", 16).name.empty());
+  CHECK(declared_element(source + "struct Row { double* cells; long a, b; };", "Row*", 0).name.empty());
 }
 
 }  // namespace declared_parameters_test

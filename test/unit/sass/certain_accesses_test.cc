@@ -1,5 +1,6 @@
 // Tests which accesses a launch is certain to make. The code in test/data/sass/certain.sm90.txt was compiled with nvcc
-// from the kernels in test/gpu/addresses/cuda and the last two kernels in test/data/sass/kernels.cu.
+// from the kernels in test/gpu/addresses/cuda and the last two kernels in test/data/sass/kernels.cu, the code in
+// tables.sm90.txt from tables.cu.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -18,8 +19,10 @@ constexpr std::uint64_t kMemory = 0x7f1400000000;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 std::string code_of(const std::string& program) {
-  std::ifstream file(TEST_DATA "/sass/certain.sm90.txt");
-  const std::string all(std::istreambuf_iterator<char>(file), {}), mark = "// " + program + "\n";
+  std::ifstream certain(TEST_DATA "/sass/certain.sm90.txt"), tables(TEST_DATA "/sass/tables.sm90.txt");
+  const std::string all = std::string(std::istreambuf_iterator<char>(certain), {}) +
+                          std::string(std::istreambuf_iterator<char>(tables), {});
+  const std::string mark = "// " + program + "\n";
   const std::size_t begin = all.find(mark);
   REQUIRE(begin != std::string::npos);
   return all.substr(begin + mark.size(), all.find("// ", begin + mark.size()) - begin - mark.size());
@@ -182,4 +185,125 @@ TEST_CASE("the upper half of a product is added to 64 bits") {
   const auto all =
       Launched({1, 1, 1}, {32, 1, 1}).address().put(80'000'000).put(-20'000'000).put(-1).accesses("upper_half");
   CHECK((!extent(all, 0, AccessKind::store) || extent(all, 0, AccessKind::store) == Extent{0, 0}));
+}
+
+// ---- addresses that the kernel reads from memory
+
+namespace {
+
+constexpr std::uint64_t kRows = kMemory, kSheet = kMemory + (1ull << 34), kCells = 0x7f5000000000;
+
+template <typename T>
+void put(std::string& bytes, T value) {
+  bytes.resize((bytes.size() + sizeof value - 1) / sizeof value * sizeof value);
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Returns the bytes of `count` rows, each with an address and the number of its cells.
+std::string rows(std::size_t count, std::int32_t cells) {
+  std::string bytes;
+  for (std::size_t row = 0; row < count; ++row) {
+    put(bytes, kCells + (row << 32));
+    put(bytes, cells);
+    put(bytes, std::int32_t{});
+  }
+  return bytes;
+}
+
+// Makes a word of known memory an address.
+void address_at(LaunchValues& launch, std::size_t memory, std::size_t offset) {
+  launch.addresses.push_back(word_in(memory, offset));
+}
+
+}  // namespace
+
+TEST_CASE("a table whose contents are known shows which of its addresses are used") {
+  Launched launch({4, 3, 1}, {256, 1, 1});
+  launch.address().values.memory = {{kRows, rows(3, 1000)}};
+  for (std::size_t row = 0; row < 3; ++row) address_at(launch.values, 0, 16 * row);
+  SUBCASE("by all threads for which the table has a number") {
+    const auto all = launch.accesses("table__8");
+    CHECK(all.only_these);
+    for (std::size_t row = 0; row < 3; ++row) {
+      CHECK(extent(all, word_in(0, 16 * row), AccessKind::load) == Extent{0, 3996});
+    }
+  }
+  SUBCASE("unless it is not known") {
+    launch.values.memory.clear();
+    launch.values.addresses.resize(1);
+    const auto all = launch.accesses("table__8");
+    CHECK_FALSE(all.only_these);
+    CHECK_FALSE(extent(all, word_in(0, 0), AccessKind::load));
+  }
+  SUBCASE("or not all of it") {
+    launch.values.memory[0].bytes.resize(40);
+    launch.values.addresses.pop_back();
+    CHECK_FALSE(launch.accesses("table__8").only_these);
+  }
+}
+
+TEST_CASE("an address may be read through another one") {
+  Launched launch({1, 1, 1}, {256, 1, 1});
+  std::string sheet;
+  put(sheet, std::int64_t{7});
+  put(sheet, kRows);
+  launch.put(kSheet).values.memory = {{kRows, rows(2, 100)}, {kSheet, sheet}};
+  launch.values.addresses = {0, word_in(0, 0), word_in(0, 16), word_in(1, 8)};
+  const auto all = launch.accesses("sheet__8");
+  CHECK(all.only_these);
+  CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 396});
+  CHECK_FALSE(extent(all, word_in(0, 0), AccessKind::store));
+}
+
+TEST_CASE("a list is followed to its end") {
+  Launched launch({1, 1, 1}, {1, 1, 1});
+  std::string nodes[2];
+  put(nodes[0], 0.5);
+  put(nodes[0], kSheet);
+  put(nodes[1], 0.5);
+  put(nodes[1], std::uint64_t{0});
+  launch.address().values.memory = {{kRows, nodes[0]}, {kSheet, nodes[1]}};
+  address_at(launch.values, 0, 8);
+  auto all = launch.accesses("list__8");
+  CHECK(all.only_these);
+  CHECK(extent(all, word_in(0, 8), AccessKind::store) == Extent{0, 0});
+  SUBCASE("or to an address that is none") {
+    put(nodes[1].erase(8), std::uint64_t{5700});
+    launch.values.memory[1].bytes = nodes[1];
+    all = launch.accesses("list__8");
+    CHECK(extent(all, word_in(1, 8), AccessKind::store) == Extent{0, 0});
+  }
+}
+
+TEST_CASE("a null pointer in a table is told from the table") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  std::string table;
+  for (int i = 0; i < 3; ++i) put(table, std::uint64_t{0});
+  launch.put(kSheet).values.memory = {{kRows, table}, {kSheet, {}}};
+  put(launch.values.memory[1].bytes, kRows);
+  launch.values.addresses = {0, word_in(1, 0)};
+  const auto all = launch.accesses("vtable__8");
+  CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 124});
+}
+
+TEST_CASE("a table that the kernel itself changes is not known") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  launch.address().values.memory = {{kRows, rows(2, 100)}};
+  for (std::size_t row = 0; row < 2; ++row) address_at(launch.values, 0, 16 * row);
+  const auto all = launch.accesses("relinked__8");
+  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(extent(all, word_in(0, 16), AccessKind::store));
+}
+
+TEST_CASE("an address that is chosen by an unknown index is not known") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  launch.address().address().values.memory = {{kRows, rows(2, 100)}};
+  for (std::size_t row = 0; row < 2; ++row) address_at(launch.values, 0, 16 * row);
+  CHECK_FALSE(launch.accesses("chosen__8_8").only_these);
+  std::string indices;
+  for (int i = 0; i < 32; ++i) put(indices, i % 2 * 2);
+  launch.values.memory.push_back({kMemory + (1ull << 34), indices});
+  const auto all = launch.accesses("chosen__8_8");
+  CHECK(all.only_these);
+  CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 0});
 }

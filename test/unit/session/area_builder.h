@@ -24,6 +24,7 @@ struct AreaShape {
   std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
   std::size_t layout_numbers = 16, parameter_slots = 1;  // the slots of each thread
   std::size_t communicators = 2, peers = 4, collectives = 4;
+  std::size_t copied = 2;
 };
 
 class AreaBuilder {
@@ -49,7 +50,8 @@ class AreaBuilder {
         shape.intern_bytes,
         shape.communicators * wire::communicator::kSize,
         shape.peers * wire::peer::kSize,
-        shape.collectives * wire::collective::kSize};
+        shape.collectives * wire::collective::kSize,
+        shape.copied * wire::launch_parameters::copied::kSlotSize};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {
       offsets_[i] = at;
@@ -138,6 +140,16 @@ class AreaBuilder {
     wire::store(slot, p::kLayout, layout);
     std::memcpy(slot + p::kValues, values.data(), values.size());
     wire::store(slot, p::kSerial, static_cast<std::uint32_t>(serial));
+    return slot;
+  }
+
+  std::byte* copied(std::size_t place, std::uint32_t thread, std::uint64_t serial, const std::string& contents) {
+    namespace c = wire::launch_parameters::copied;
+    std::byte* slot = at(Region::copied, place * c::kSlotSize);
+    wire::store(slot, c::kThread, thread);
+    wire::store(slot, c::kBytes, static_cast<std::uint32_t>(contents.size()));
+    std::memcpy(slot + c::kContents, contents.data(), contents.size());
+    wire::store(slot, c::kSerial, serial);
     return slot;
   }
 

@@ -91,3 +91,59 @@ TEST_CASE("invalid parameters are counted and ignored") {
   CHECK(record.arguments.empty());
   CHECK(record.damaged == 1);
 }
+
+namespace {
+
+// An area whose only operation is a copy of 16 bytes.
+struct Copy : Launch {
+  Copy() {
+    namespace o = wire::operation;
+    std::byte* copy = area.kernel(0, 1, 0, 100);
+    wire::store(copy, o::kKind, static_cast<std::uint8_t>(o::Kind::copy));
+    wire::store(copy, o::kBytes, std::uint32_t{16});
+    wire::store(copy, o::kDestination, std::uint64_t{0x7f0000000000});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a copy has the contents that are kept for it") {
+  Copy copy;
+  copy.area.copied(1, 0, 1, "ABCDEFGHabcdefgh");
+  const auto record = copy.read();
+  REQUIRE(record.arguments.size() == 1);
+  CHECK(record.arguments[0].serial == 1);
+  CHECK(record.arguments[0].flags == 0);
+  REQUIRE(record.arguments[0].parameters.size() == 1);
+  CHECK(record.arguments[0].parameters[0].bytes == "ABCDEFGHabcdefgh");
+}
+
+TEST_CASE("contents that were not kept as a whole are marked as such") {
+  Copy copy;
+  copy.area.copied(0, 0, 1, "ABCDEFGH");
+  const auto record = copy.read();
+  REQUIRE(record.arguments.size() == 1);
+  CHECK((record.arguments[0].flags & wire::intern::kCut) != 0);
+}
+
+TEST_CASE("contents of another operation are ignored, and invalid ones are counted") {
+  Copy copy;
+  std::uint64_t damaged = 0;
+  SUBCASE("a later copy") { copy.area.copied(0, 0, 2, "ABCDEFGHabcdefgh"); }
+  SUBCASE("a copy of another thread") { copy.area.copied(0, 1, 1, "ABCDEFGHabcdefgh"); }
+  SUBCASE("a kernel") {
+    copy.area.kernel(0, 1, 0, 100);
+    copy.area.copied(0, 0, 1, "ABCDEFGHabcdefgh");
+  }
+  SUBCASE("more bytes than were copied") {
+    copy.area.copied(0, 0, 1, "ABCDEFGHabcdefgh.");
+    damaged = 1;
+  }
+  SUBCASE("more bytes than a slot has") {
+    wire::store(copy.area.copied(0, 0, 1, "ABCDEFGH"), wire::launch_parameters::copied::kBytes, 60000u);
+    damaged = 1;
+  }
+  const auto record = copy.read();
+  CHECK(record.arguments.empty());
+  CHECK(record.damaged == damaged);
+}
