@@ -15,6 +15,7 @@
 #include "diagnose/races/host_writes.h"
 #include "diagnose/races/overruns.h"
 #include "diagnose/races/races.h"
+#include "diagnose/races/recycled_blocks.h"
 #include "diagnose/races/tensor_races.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"
@@ -142,6 +143,7 @@ Diagnosis diagnose(const Known& known) {
   add_races(report, session, resolve_site);
   add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
+  add_recycled_blocks(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
   // Findings of bad values need no rules for causes.
   add_non_finite(report, session, symbolizer);

@@ -71,7 +71,7 @@ constexpr base::Words<Relation, 10> kRelations = {{
     {Relation::misaligned, "misaligned"},
 }};
 
-constexpr base::Words<Role, 15> kRoles = {{
+constexpr base::Words<Role, 16> kRoles = {{
     {Role::forward, "forward"},
     {Role::backward, "backward"},
     {Role::started, "started"},
@@ -83,6 +83,7 @@ constexpr base::Words<Role, 15> kRoles = {{
     {Role::replay, "replay"},
     {Role::allocated, "allocated"},
     {Role::freed, "freed"},
+    {Role::taken, "taken"},
     {Role::swallowed, "swallowed"},
     {Role::fork, "fork"},
     {Role::used, "used"},

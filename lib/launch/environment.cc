@@ -84,7 +84,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const auto changed = [&](const Variable& change) { return change.name == name; };
     // Drops the settings of an outer launcher, because they apply only to that launcher's target.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
-        name == names::kNans || name == names::kOrigins || name == names::kTensorRaces) {
+        name == names::kNans || name == names::kOrigins || name == names::kTensorRaces || name == names::kGraphMemory) {
       continue;
     }
     if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);

@@ -373,6 +373,11 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   return result;
 }
 
+// The Python hook calls this (graph_memory.py).
+extern "C" __attribute__((visibility("default"))) void* cudadiag_graph_words() {
+  return cudadiag::record::NodeAddresses::list();
+}
+
 // The preloaded library (preload/) calls this once the process has loaded the driver.
 extern "C" __attribute__((visibility("default"))) void cudadiag_follow_driver() {
   using namespace cudadiag::record;

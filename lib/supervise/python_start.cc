@@ -45,11 +45,15 @@ base::Result<std::vector<launch::Variable>> started(launch::Variable options, se
   if (auto failure = write_package(folder, writer)) return *failure;
   const char* path = std::getenv(kPythonPath);
   const std::string others = path == nullptr || *path == '\0' ? "" : ":" + std::string(path);
-  // Disables torch.compile, because compiled code hides its individual operators.
-  return std::vector<launch::Variable>{{names::kSession, writer.pass_folder().string()},
-                                       std::move(options),
-                                       {kPythonPath, folder.string() + others},
-                                       {"TORCHDYNAMO_DISABLE", "1"}};
+  return std::vector<launch::Variable>{
+      {names::kSession, writer.pass_folder().string()}, std::move(options), {kPythonPath, folder.string() + others}};
+}
+
+// Disables torch.compile, because compiled code hides its individual operators.
+base::Result<std::vector<launch::Variable>> uncompiled(base::Result<std::vector<launch::Variable>> variables) {
+  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables))
+    made->push_back({"TORCHDYNAMO_DISABLE", "1"});
+  return variables;
 }
 
 base::Result<std::vector<launch::Variable>> first_run(base::Result<std::vector<launch::Variable>> variables) {
@@ -60,15 +64,20 @@ base::Result<std::vector<launch::Variable>> first_run(base::Result<std::vector<l
 }  // namespace
 
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer) {
-  return first_run(started({names::kNans, text_of(options)}, writer));
+  return first_run(uncompiled(started({names::kNans, text_of(options)}, writer)));
 }
 
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer) {
-  return first_run(started({names::kTensorRaces, "on"}, writer));
+  return first_run(uncompiled(started({names::kTensorRaces, "on"}, writer)));
 }
 
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer) {
-  return started({names::kOrigins, std::to_string(seconds)}, writer);
+  return uncompiled(started({names::kOrigins, std::to_string(seconds)}, writer));
+}
+
+base::Result<std::vector<launch::Variable>> start_of_graph_memory(const std::filesystem::path& recorder,
+                                                                  session::SessionWriter& writer) {
+  return started({names::kGraphMemory, recorder.string()}, writer);
 }
 
 }  // namespace cudadiag::supervise

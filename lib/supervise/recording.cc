@@ -164,6 +164,23 @@ void Recording::choose_variables() {
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                             "record", options_.window, watched_lines(options_.watch)},
                                            launch::find_cupti(options_.command), record_options);
+  if (options_.graph_memory) add_graph_memory();
+}
+
+void Recording::add_graph_memory() {
+  if (!writer_) {
+    refusal_ = no_session_;
+    return;
+  }
+  auto started = start_of_graph_memory(recorder_, *writer_);
+  if (auto* failure = std::get_if<base::Error>(&started)) {
+    refusal_ = std::move(*failure);
+    return;
+  }
+  for (launch::Variable& each : std::get<std::vector<launch::Variable>>(started)) {
+    const bool known = std::ranges::any_of(variables_, [&](const auto& other) { return other.name == each.name; });
+    if (!known) variables_.push_back(std::move(each));
+  }
 }
 
 double Recording::seconds_so_far() const {
@@ -194,7 +211,7 @@ void Recording::read_areas() {
   session_.races = races_;
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
-  if (writer_ && (options_.runs_python() || !options_.watch.empty()))
+  if (writer_ && (options_.runs_python() || options_.graph_memory || !options_.watch.empty()))
     session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {

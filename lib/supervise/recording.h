@@ -31,6 +31,7 @@ struct RecordingOptions {
   std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values to keep
   std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
   bool full_log = false;            // keep every operation
+  bool graph_memory = false;        // find graphs that use memory of other tensors; also runs our Python code
   std::optional<NansOptions> nans;  // check PyTorch's operators for NaN, and record nothing else
   bool tensor_races = false;        // check PyTorch's tensors for races, and record nothing else
 
@@ -150,6 +151,7 @@ class Recording {
   double seconds_so_far() const;
   void read_areas();
   // Reads the code of kernels that may have failed, from the images that the recorder stored.
+  void add_graph_memory();
   void add_kernel_code();
   std::optional<base::Error> store_recording();
   // Stores the manifest, with a note on what could not be stored earlier.

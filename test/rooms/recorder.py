@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 
-EXPORTS = {"InitializeInjection", "cudadiag_follow_driver", *(f"ncclProfiler_v{n}" for n in range(1, 7))}
+EXPORTS = {"InitializeInjection", "cudadiag_follow_driver", "cudadiag_graph_words",
+           *(f"ncclProfiler_v{n}" for n in range(1, 7))}
 LIBRARIES = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+$|ld-linux.*\.so\.\d+$")
 NEWEST_GLIBC = (2, 34)  # the version that a build on Debian 12 or Ubuntu 22.04 requires
 MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries that are loaded late

@@ -118,6 +118,8 @@ void add_run(CLI::App& app, int& status) {
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
+  command->add_flag("--graph-memory", run->recording.graph_memory,
+                    "find replayed graphs that use memory which PyTorch has given to another tensor");
   add_rerun_mode(command, run->rerun_mode, "whether to rerun the command to prove a failure");
   // --once outweighs CUDADIAG_RERUN, which CLI11 reads after the command line.
   once->trigger_on_parse()->each([command](const std::string&) { command->get_option("--rerun")->envname(""); });
@@ -128,7 +130,7 @@ void add_run(CLI::App& app, int& status) {
   add_json_file(command, run->json);
   add_code_rules(command);
   add_command(command, run->recording.command);
-  group(command, "Hangs and races", {"--on-hang", "--races", "--stop-on-race"});
+  group(command, "Hangs and races", {"--on-hang", "--races", "--stop-on-race", "--graph-memory"});
   name_page(command, "cudadiag run -- python train.py --epochs 3");
   command->callback([run, hang, &status, command] {
     take(*hang, *run);

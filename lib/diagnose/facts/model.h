@@ -41,6 +41,7 @@ enum class Role {
   replay,    // launched the graph
   allocated,
   freed,
+  taken,      // allocated memory that a graph still uses, after it was freed
   swallowed,  // made the call that failed earlier on the same thread
   fork,       // forked this process
   used,       // used a value that is not finite

@@ -1,6 +1,7 @@
-# Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, and of a rerun that traces bad
-# values. The launcher writes this file to a folder of the session, and puts the folder first in PYTHONPATH. load.py and
-# the package are next to it as plain text. Finally, this file replaces itself with the program's own sitecustomize.
+# Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, of `run --graph-memory`, and of a rerun
+# that traces bad values. The launcher writes this file to a folder of the session, and puts the folder first in
+# PYTHONPATH. load.py and the package are next to it as plain text. Finally, this file replaces itself with the program's
+# own sitecustomize.
 import os
 import sys
 
@@ -42,7 +43,8 @@ def start(folder):
             names["sources"][name[:-len(".txt")]] = read(folder + "/" + name)
     exec(compile(read(folder + "/load.txt"), "<cudadiag>", "exec"), names)
     for name, variable in (("nans", "CUDADIAG_NANS"), ("origins", "CUDADIAG_ORIGINS"),
-                           ("tensor_races", "CUDADIAG_TENSOR_RACES")):
+                           ("tensor_races", "CUDADIAG_TENSOR_RACES"),
+                           ("graph_memory", "CUDADIAG_GRAPH_MEMORY")):
         if variable in os.environ:
             getattr(names["package"], name).start(os.environ[variable])
 

@@ -15,8 +15,11 @@ namespace intern = wire::intern;
 namespace {
 
 constexpr std::size_t kMostParameters = 256;
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::size_t kSmallStructure = 64;  // bytes; larger structures may contain lists with unused entries
 
-// Calls each(offset, address, in_structure) for every word of a node's parameters that may be a pointer.
+// Calls each(offset, address, size) for every word of a node's parameters that may be a pointer. `size`: of the parameter
+// that contains the word.
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;
@@ -30,7 +33,7 @@ void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel,
     std::uint64_t word = 0;
     for (std::size_t at = (8 - offset % 8) % 8; at + sizeof word <= size; at += sizeof word) {
       memcpy(&word, static_cast<const std::byte*>(kernel.kernelParams[i]) + at, sizeof word);
-      each(static_cast<std::uint16_t>(offset + at), word, size != sizeof word);
+      each(static_cast<std::uint16_t>(offset + at), word, size);
     }
   }
 }
@@ -40,24 +43,44 @@ void read_copy(const CUDA_MEMCPY3D& copy, Each each) {
   const auto on_device = [](CUmemorytype type) {
     return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
   };
-  if (on_device(copy.dstMemoryType)) each(0u, std::uint64_t{copy.dstDevice}, false);
-  if (on_device(copy.srcMemoryType)) each(8u, std::uint64_t{copy.srcDevice}, false);
+  if (on_device(copy.dstMemoryType)) each(0u, std::uint64_t{copy.dstDevice}, kWord);
+  if (on_device(copy.srcMemoryType)) each(8u, std::uint64_t{copy.srcDevice}, kWord);
 }
 
 }  // namespace
 
+std::atomic<NodeAddresses::List*> NodeAddresses::list_ = nullptr;
+
+void* NodeAddresses::list() {
+  if (List* list = list_.load()) return list;
+  void* memory =
+      mmap(nullptr, sizeof(List), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* list = static_cast<List*>(memory);
+  list->limit = List::kMost;
+  list_.store(list);
+  return list;
+}
+
+void NodeAddresses::add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address) {
+  static Mutex mutex;
+  List* list = list_.load();
+  const LockGuard lock(mutex);
+  if (list != nullptr && list->count < List::kMost) list->entries[list->count++] = {address, graph, node, offset, 0};
+}
+
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to) {
   std::size_t count = 0;
-  const auto add = [&](std::uint16_t offset, std::uint64_t address, bool in_structure) {
+  const auto add = [&](std::uint16_t offset, std::uint64_t address, std::size_t size) {
     Allocations::Living in{};
-    if (in_structure || count == to.size() || !allocations.living_at(address, in)) return;
+    if (size != kWord || count == to.size() || !allocations.living_at(address, in)) return;
     to[count++] = {0, offset, false, address, in.serial, in.entry};
   };
   const RelaxedCapture relaxed(driver);
   if (call.kernel != nullptr) read_kernel(driver, *call.kernel, add);
   if (call.copy != nullptr) read_copy(*call.copy, add);
-  if (call.memset != nullptr) add(0, call.memset->dst, false);
+  if (call.memset != nullptr) add(0, call.memset->dst, kWord);
   return count;
 }
 
@@ -73,7 +96,7 @@ GraphPointers::~GraphPointers() {
   if (memory_ != nullptr) munmap(memory_, sizeof(Memory));
 }
 
-void GraphPointers::read(GraphDescription& graph) {
+void GraphPointers::read(GraphDescription& graph, std::uint32_t id) {
   void* memory =
       mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -88,8 +111,10 @@ void GraphPointers::read(GraphDescription& graph) {
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
-    const auto each = [&](std::uint16_t offset, std::uint64_t address, bool in_structure) {
-      add({static_cast<std::uint32_t>(node), offset, in_structure, address, 0, 0});
+    const auto each = [&](std::uint16_t offset, std::uint64_t address, std::size_t size) {
+      const auto at = static_cast<std::uint32_t>(node);
+      const bool live = add({at, offset, size != kWord, address, 0, 0});
+      if (live && size <= kSmallStructure) NodeAddresses::add(id, at, offset, address);
     };
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};
@@ -102,25 +127,26 @@ void GraphPointers::read(GraphDescription& graph) {
       read_copy(copy, each);
     } else if (type == graph_node::kMemset && driver_.graph_memset_node_get_params != nullptr &&
                driver_.graph_memset_node_get_params(handle, &memset) == CUDA_SUCCESS) {
-      each(0, memset.dst, false);
+      each(0, memset.dst, kWord);
     }
   }
 }
 
-void GraphPointers::add(const GraphPointer& pointer) {
+bool GraphPointers::add(const GraphPointer& pointer) {
   // Rejects small numbers quickly, because most words of structures are small numbers.
-  if (pointer.address < living_.front().address) return;
+  if (pointer.address < living_.front().address) return false;
   const auto after = std::upper_bound(living_.begin(), living_.end(), pointer.address,
                                       [](std::uint64_t wanted, const auto& each) { return wanted < each.address; });
   const Allocations::Living& in = after[-1];
-  if (pointer.address - in.address >= in.bytes) return;
+  if (pointer.address - in.address >= in.bytes) return false;
   std::uint32_t& kept = memory_->kept[in.entry];
-  if (kept == 0 && count_ == kMostPointers) return;
-  if (kept != 0 && (pointer.in_structure || !pointers_[kept - 1].in_structure)) return;
+  if (kept == 0 && count_ == kMostPointers) return true;
+  if (kept != 0 && (pointer.in_structure || !pointers_[kept - 1].in_structure)) return true;
   if (kept == 0) kept = static_cast<std::uint32_t>(++count_);
   pointers_[kept - 1] = pointer;
   pointers_[kept - 1].allocation = in.serial;
   pointers_[kept - 1].entry = in.entry;
+  return true;
 }
 
 }  // namespace cudadiag::record

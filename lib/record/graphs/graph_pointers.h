@@ -4,6 +4,7 @@
 // the unused part look like pointers, too.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,6 +32,28 @@ struct GraphPointer {
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
+// Gives the addresses in the nodes of graphs to the Python hook (graph_memory.py), which knows the framework's blocks. The
+// hook reads the list after each call that may instantiate a graph. Entries beyond the limit are dropped.
+class NodeAddresses {
+ public:
+  // Returns the list for the hook, and fills it from now on; null if there is no memory. It is never freed: u32 number of
+  // entries, u32 limit, then entries of u64 address, u32 graph, u32 node, u32 offset, u32 zero.
+  static void* list();
+  static void add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address);
+
+ private:
+  struct Entry {
+    std::uint64_t address;
+    std::uint32_t graph, node, offset, zero;
+  };
+  struct List {
+    static constexpr std::uint32_t kMost = 1u << 16;
+    std::uint32_t count, limit;
+    Entry entries[kMost];
+  };
+  static std::atomic<List*> list_;
+};
+
 class GraphPointers {
  public:
   static constexpr std::size_t kMostPointers = 4096;
@@ -40,14 +63,15 @@ class GraphPointers {
   GraphPointers(const GraphPointers&) = delete;
   GraphPointers& operator=(const GraphPointers&) = delete;
 
-  void read(GraphDescription& graph);
+  // `id`: the graph's intern id.
+  void read(GraphDescription& graph, std::uint32_t id);
   std::span<const GraphPointer> pointers() const { return {pointers_, count_}; }
 
  private:
   struct Memory;
 
-  // If `pointer` points to live memory, adds a copy of it in which `allocation` and `entry` are set.
-  void add(const GraphPointer& pointer);
+  // If `pointer` points to live memory, adds a copy of it in which `allocation` and `entry` are set, and returns true.
+  bool add(const GraphPointer& pointer);
 
   const DriverApi& driver_;
   const Allocations& allocations_;

@@ -24,7 +24,7 @@ constexpr base::Words<ValueOrigin, 3> kOrigins = {{
     {ValueOrigin::kernel, "kernel"},
 }};
 
-constexpr base::Words<DeliveryKind, 13> kDeliveries = {{
+constexpr base::Words<DeliveryKind, 14> kDeliveries = {{
     {DeliveryKind::call, "operator"},
     {DeliveryKind::results, "results"},
     {DeliveryKind::line, "line"},
@@ -36,6 +36,7 @@ constexpr base::Words<DeliveryKind, 13> kDeliveries = {{
     {DeliveryKind::non_finite, "non_finite"},
     {DeliveryKind::origin, "origin"},
     {DeliveryKind::race, "race"},
+    {DeliveryKind::recycled, "recycled"},
     {DeliveryKind::note, "note"},
     {DeliveryKind::checking, "checking"},
 }};
@@ -200,6 +201,20 @@ DeliveredRace delivered_race(const Json& object) {
           count("bytes")};
 }
 
+// Returns nullopt if a stack is missing.
+std::optional<DeliveredRecycled> recycled_of(const Json& object) {
+  const auto small = [&](const char* key) { return integer_of<std::uint32_t>(object, key).value_or(0); };
+  const auto large = [&](const char* key) { return integer_of<std::uint64_t>(object, key).value_or(0); };
+  const auto stacks = object.find("stacks");
+  if (stacks == object.end() || !stacks->is_array() || stacks->size() != 3) return std::nullopt;
+  for (const Json& each : *stacks) {
+    if (!each.is_array()) return std::nullopt;
+  }
+  return DeliveredRecycled{small("graph"),          small("node"),           small("offset"),
+                           large("address"),        large("begin"),          large("bytes"),
+                           frames_of((*stacks)[0]), frames_of((*stacks)[1]), frames_of((*stacks)[2])};
+}
+
 DeliveredNonFinite non_finite_of(const Json& object) {
   using State = DeliveredNonFinite::State;
   using Role = DeliveredNonFinite::Role;
@@ -287,6 +302,10 @@ std::optional<Delivery> parse(std::string_view text) {
   if (delivery.kind == DeliveryKind::race) {
     delivery.race = delivered_race(object);
     return delivery;
+  }
+  if (delivery.kind == DeliveryKind::recycled) {
+    delivery.recycled = recycled_of(object);
+    return delivery.recycled ? std::optional(std::move(delivery)) : std::nullopt;
   }
   if (delivery.kind == DeliveryKind::origin) {
     delivery.origin = origin_of(object);

@@ -125,6 +125,14 @@ struct DeliveredRace {
   std::uint64_t begin = 0, end = 0, bytes = 0;  // the common range, and the number of bytes in common
 };
 
+// A replay of a graph whose node uses a block that PyTorch's allocator has given to another tensor.
+struct DeliveredRecycled {
+  std::uint32_t graph = 0, node = 0;                 // id in ProcessRecord::graphs, and the node's index
+  std::uint32_t offset = 0;                          // of the address, in the node's parameters
+  std::uint64_t address = 0, begin = 0, bytes = 0;   // the address, and the block at the time of the capture
+  std::vector<DeliveredFrame> freed, taken, replay;  // innermost first
+};
+
 enum class DeliveryKind : std::uint8_t {
   other,    // a word that this version does not know
   call,     // the operator that the thread calls next
@@ -136,8 +144,9 @@ enum class DeliveryKind : std::uint8_t {
   memory,   // the state of PyTorch's allocator when it ran out of memory
   untold,   // from here on, some calls are omitted
   non_finite,
-  origin,    // the origin of a bad value
-  race,      // a race between two operators
+  origin,  // the origin of a bad value
+  race,    // a race between two operators
+  recycled,
   note,      // a sentence for the user
   checking,  // the process looks for non-finite values
 };
@@ -169,6 +178,7 @@ struct Delivery {
   std::optional<DeliveredNonFinite> non_finite;
   std::optional<DeliveredOrigin> origin;
   std::optional<DeliveredRace> race;
+  std::optional<DeliveredRecycled> recycled;
   std::string text;  // for a note: its sentence; for `checking`: the version of PyTorch
 };
 

@@ -26,6 +26,8 @@ inline constexpr const char* kNans = "CUDADIAG_NANS";
 inline constexpr const char* kOrigins = "CUDADIAG_ORIGINS";
 // "on" in a run of `cudadiag races --tensors`.
 inline constexpr const char* kTensorRaces = "CUDADIAG_TENSOR_RACES";
+// In a run with --graph-memory, the path of the recorder, which the Python hook asks for the addresses in graphs.
+inline constexpr const char* kGraphMemory = "CUDADIAG_GRAPH_MEMORY";
 // The recording options (record_options.h).
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti, best first. The recorder tries them if the process has not loaded libcupti.

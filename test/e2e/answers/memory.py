@@ -261,3 +261,29 @@ def graph_is_not_preferred_for_memory_that_lives_or_a_word_that_may_be_a_leftove
             finding, lines = _behind_kernel(machine, how, watch_by)
             expect((lines[0], finding["kind"]), (_line_of("FIRST LINE")[1], "async_error"), f"{watch_by}, {how}")
             expect(lines[1:], [_line_of("REPLAY LINE")[1]], f"{watch_by}, {how}: the other candidate")
+
+
+def _recycled(machine, what):
+    return machine.run(*program("recycled.py", what), options=["--graph-memory"])
+
+
+def a_replay_with_memory_of_another_tensor_is_told_with_all_lines(machine):
+    result = _recycled(machine, "recycled")
+    expect((result.returncode, result.stdout), (0, "done\n"), "the program's own end")
+    finding, = machine.report()["findings"]
+    lines = [true_line("recycled.py", f"{mark} LINE")[1] for mark in ("TRUE", "FREED", "TAKEN", "REPLAY")]
+    related = {each["role"]: each["line"] for each in finding["related"]}
+    expect([finding["location"]["line"], *(related.get(role) for role in ("freed", "taken", "replay"))], lines, "lines")
+    expect((finding["kind"], finding["cause"]["id"], finding["evidence"]["grade"]),
+           ("graph_stale_pointer", "recycled-graph-memory", "suspected"), "finding")
+    expect((finding["launch"]["kernel"], finding["launch"]["graph_node"]), ("sim_store_u32", {"index": 1, "of": 1, "replay": None}),
+           "node")
+    text = " ".join(result.stderr.split())
+    expect_in("node 1 of the graph uses 4.0 KiB that were given back to PyTorch's allocator at", text, "cause")
+
+
+def a_replay_with_memory_that_nobody_else_has_is_not_told(machine):
+    for what in ("kept", "pool"):
+        result = _recycled(machine, what)
+        expect((result.returncode, result.stdout, result.stderr), (0, "done\n", ""), f"{what}: the program's own end")
+        expect(machine.sessions(), [], f"{what}: sessions")

@@ -202,3 +202,21 @@ TEST_CASE("a race between tensors is read with both sides") {
   CHECK((race.second.on_host && race.second.op == "aten::sum" && race.second.stack.empty()));
   CHECK_FALSE(race.waited_before);
 }
+
+TEST_CASE("a replay with recycled memory is read with its three stacks") {
+  const std::string head =
+      R"(7 900 {"kind":"recycled","graph":2,"node":1,"offset":8,"address":4200,"begin":4096,"bytes":512)";
+  const auto deliveries = read(head + R"(,"stacks":[[["a.py",12,"f"]],[["a.py",13,"f"]],[["a.py",14,"f"]]]})"
+                                      "\n");
+  REQUIRE(deliveries.size() == 1);
+  REQUIRE(deliveries[0].recycled);
+  const DeliveredRecycled& found = *deliveries[0].recycled;
+  CHECK((found.graph == 2 && found.node == 1 && found.offset == 8));
+  CHECK((found.address == 4200 && found.begin == 4096 && found.bytes == 512));
+  REQUIRE((found.freed.size() == 1 && found.taken.size() == 1 && found.replay.size() == 1));
+  CHECK((found.freed[0].line == 12 && found.taken[0].line == 13 && found.replay[0].line == 14));
+  CHECK(read(head + R"(,"stacks":[[["a.py",12,"f"]],[["a.py",13,"f"]]]})"
+                    "\n")
+            .empty());
+  CHECK(read(head + "}\n").empty());
+}

@@ -1,0 +1,177 @@
+"""Finds replays of CUDA graphs that use memory which PyTorch's allocator has given to another tensor since the capture.
+
+The recorder tells which addresses the nodes of a graph use. The allocator's snapshot tells which of its blocks are outside
+the pools of captures. The trace callbacks, which PyTorch's own sanitizer uses too, tell when such a block is given back
+and when it is taken again. They are turned on after the first capture that uses such a block, and no setting of the
+program is changed."""
+import sys
+
+from .. import recorder
+from ..budget import give_up, guarded
+from ..json_text import to_json
+from ..stacks import frames_of_places, places_from, without_own_frames
+from ..whole_run.whole_program import replace, when_torch_is_there
+
+MOST_FINDINGS = 8
+
+
+class Block:
+    def __init__(self, address, size):
+        self.address, self.end = address, address + size
+        self.freed = self.taken = self.taken_at = None  # stacks, and the address that was given out
+
+
+class Words:
+    """The addresses in the nodes of graphs: a list of the recorder (lib/record/graphs/graph_pointers.h)."""
+
+    HEAD, ENTRY = "=II", "=QIIII"
+
+    def __init__(self, library):
+        import ctypes
+        import struct
+        self.struct = struct
+        self.head, self.entry = struct.calcsize(self.HEAD), struct.calcsize(self.ENTRY)
+        words = ctypes.CDLL(library).cudadiag_graph_words
+        words.restype = ctypes.c_void_p
+        at = words()
+        limit = ctypes.c_uint32.from_address(at + 4).value
+        self.list = (ctypes.c_char * (self.head + limit * self.entry)).from_address(at)
+
+    def take(self):
+        """Returns the entries since the last call: (address, graph, node, offset)."""
+        count, _ = self.struct.unpack_from(self.HEAD, self.list)
+        entries = [self.struct.unpack_from(self.ENTRY, self.list, self.head + at * self.entry)[:4]
+                   for at in range(count)]
+        self.struct.pack_into("=I", self.list, 0, 0)
+        return entries
+
+
+class Watch:
+    def __init__(self, library):
+        import weakref
+        self.library, self.words = library, None
+        self.graphs = weakref.WeakKeyDictionary()  # graph -> [(block, (address, graph, node, offset))]
+        self.blocks = {}  # those that graphs use and that are not given back, by address
+        self.given_back = []
+        self.found = 0
+        self.tracing = False
+
+    def prepare(self):
+        """Call this before the first graph is instantiated: CUDA, and with it the recorder, has been initialised then."""
+        if self.words is None:
+            self.words = Words(self.library)
+
+    def collect(self, graph):
+        """Call this when a graph may have been instantiated."""
+        words = self.words.take() if self.words is not None else []
+        if not words:
+            return
+        uses = []
+        for block, use in blocks_of(words):
+            kept = self.blocks.setdefault(block.address, block)
+            kept.end = block.end
+            uses.append((kept, use))
+        self.graphs[graph] = uses
+        used = {block for each in self.graphs.values() for block, _ in each}
+        self.blocks = {at: block for at, block in self.blocks.items() if block in used}
+        self.given_back = [block for block in self.given_back if block in used]
+        if uses and not self.tracing:
+            self.trace()
+
+    def trace(self):
+        torch = sys.modules["torch"]
+        import torch.cuda._gpu_trace
+        torch._C._activate_gpu_trace()
+        events = sys.modules["torch.cuda._gpu_trace"]
+        events.register_callback_for_memory_allocation(self.taken)
+        events.register_callback_for_memory_deallocation(self.freed)
+        self.tracing = True
+
+    # The callbacks run inside the allocator, so they must not raise, nor use tensors.
+
+    def freed(self, address):
+        block = self.blocks.pop(address, None)
+        if block is not None:
+            block.freed = places_from(sys._getframe(1))
+            self.given_back.append(block)
+        for each in self.given_back:
+            if each.taken_at == address and each is not block:
+                each.taken = each.taken_at = None
+
+    def taken(self, address):
+        for each in self.given_back:
+            if each.taken is None and each.address <= address < each.end:
+                each.taken, each.taken_at = places_from(sys._getframe(1)), address
+
+    def replayed(self, graph, frame):
+        if self.found >= MOST_FINDINGS:
+            return
+        uses = self.graphs.get(graph, ())
+        for block, (address, number, node, offset) in uses:
+            if block.taken is None:
+                continue
+            self.found += 1
+            del self.graphs[graph]  # one finding for each graph
+            stacks = [frames_of_places(each) for each in (block.freed, block.taken, places_from(frame))]
+            recorder.deliver(to_json({
+                "kind": "recycled", "graph": number, "node": node, "offset": offset, "address": address,
+                "begin": block.address, "bytes": block.end - block.address, "stacks": stacks}))
+            return
+
+
+def blocks_of(words):
+    """Returns the blocks outside the pools of captures that these addresses point into, with the words."""
+    segments = []
+    for segment in sys.modules["torch"].cuda.memory_snapshot():
+        if tuple(segment["segment_pool_id"]) == (0, 0):
+            segments.append((segment["address"], segment["address"] + segment["total_size"], segment["blocks"]))
+    for use in words:
+        for begin, end, blocks in segments:
+            if begin <= use[0] < end:
+                at = begin
+                for each in blocks:
+                    if at <= use[0] < at + each["size"] and each["state"] == "active_allocated":
+                        yield Block(at, each["size"]), use
+                    at += each["size"]
+
+
+def follow(watch):
+    graph = sys.modules["torch"].cuda.CUDAGraph
+
+    def instantiates(original):
+        def call(self, *args, **kwargs):
+            guarded(watch.prepare)
+            with without_own_frames:
+                result = original(self, *args, **kwargs)
+            guarded(watch.collect, self)
+            return result
+
+        return call
+
+    def replays(original):
+        def replay(self, *args, **kwargs):
+            if watch.given_back:
+                guarded(watch.replayed, self, sys._getframe(1))
+            with without_own_frames:
+                result = original(self, *args, **kwargs)
+            if self not in watch.graphs:  # a graph that was kept is instantiated by its first replay
+                guarded(watch.collect, self)
+            return result
+
+        return replay
+
+    for name in ("capture_end", "instantiate"):
+        replace(graph, name, instantiates)
+    replace(graph, "replay", replays)
+
+
+def begin(library):
+    torch = sys.modules["torch"]
+    recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
+    if not hasattr(torch._C, "_activate_gpu_trace") or not hasattr(torch.cuda, "CUDAGraph"):
+        return give_up("this PyTorch does not report its allocations")
+    follow(Watch(library))
+
+
+def start(library):
+    when_torch_is_there(lambda: guarded(begin, library))
