@@ -66,6 +66,7 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   drop_kinds_that_cannot_raise(found.suspects, code);
   prefer_checking_kernels(found.suspects, picture.record, code);
   prefer_stale_graphs(found.suspects, picture.record, code);
+  prefer_own_kernels(found.suspects, picture.record, code);
   order_by_likelihood(found.suspects);
   found.other_context = std::all_of(found.suspects.begin(), found.suspects.end(),
                                     [](const Suspect& suspect) { return suspect.other_context; });

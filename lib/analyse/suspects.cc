@@ -38,6 +38,12 @@ bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }
 
+// Returns the mangled name of the suspect's kernel; null if it is unknown.
+const std::string* kernel_of(const Suspect& suspect, const session::ProcessRecord& record) {
+  const auto* site = session::by_id(record.sites, suspect.operation->site);
+  return site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+}
+
 template <typename Predicate>
 void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
   if (std::all_of(suspects.begin(), suspects.end(), excluded)) return;
@@ -94,8 +100,7 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
   if (code != cuda::kAssert) return;
   for (Suspect& suspect : suspects) {
-    const auto* site = session::by_id(record.sites, suspect.operation->site);
-    const auto* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+    const std::string* kernel = kernel_of(suspect, record);
     suspect.checks_data =
         (kernel != nullptr && wire::checks_its_data(*kernel)) || launches_checking_kernel(*suspect.operation, record);
   }
@@ -119,11 +124,28 @@ void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessR
   }
 }
 
+void prefer_own_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
+  if (!cuda::has(code, cuda::bad_address)) return;
+  std::vector<Suspect*> own;
+  const Operation* of_library = nullptr;
+  for (Suspect& suspect : suspects) {
+    const std::string* kernel = kernel_of(suspect, record);
+    if (kernel == nullptr || suspect.operation->kind != wire::operation::Kind::kernel) continue;
+    wire::is_of_library(*kernel) ? void(of_library = suspect.operation) : own.push_back(&suspect);
+  }
+  if (own.empty() || of_library == nullptr) return;
+  const AllocationMap map(record, of_library->ticks);
+  const bool has_bad_argument = std::ranges::any_of(suspects, [&](const Suspect& suspect) {
+    return std::ranges::find(own, &suspect) == own.end() && is_given_freed_memory(record, *suspect.operation, map);
+  });
+  for (Suspect* suspect : own) suspect->own_kernel = !has_bad_argument;
+}
+
 void order_by_likelihood(std::vector<Suspect>& suspects) {
   const auto rank = [](const Suspect& suspect) {
     return std::tuple(suspect.call == Suspect::Call::not_returned, !suspect.checks_data, !suspect.uses_freed,
                       suspect.other_context, !runs_kernels(suspect.operation->kind), suspect.start_unsure,
-                      !suspect.first, suspect.operation->ticks);
+                      !suspect.own_kernel, !suspect.first, suspect.operation->ticks);
   };
   std::stable_sort(suspects.begin(), suspects.end(),
                    [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
@@ -144,6 +166,7 @@ std::string reason(const Suspect& suspect) {
   }
   if (suspect.checks_data) return "its kernel checks the program's data with assertions";
   if (suspect.uses_freed) return "its graph points to memory that was freed before this launch";
+  if (suspect.own_kernel) return "its kernel is the program's own, not a library's";
   const std::uint32_t completed = suspect.history->completed;
   if (suspect.before > 0) {
     return fmt::format("follows {} operation{} on its stream that may have finished", suspect.before,

@@ -23,6 +23,7 @@ struct Suspect {
   bool other_context = false;  // its context is not the one that returned the error
   bool checks_data = false;    // for an assert: by its name, its kernel checks the program's data
   bool uses_freed = false;     // for an illegal address: a node of the graph points to freed memory
+  bool own_kernel = false;     // for a bad address: its kernel is the program's own, and another suspect's is not
 };
 
 // Returns the operations that may have been running on one stream, including refused calls.
@@ -39,6 +40,9 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 // After an illegal address, graph launches come first if they point to memory that was freed since their previous
 // launch. This does not apply if another suspect also received freed memory.
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
+// After a bad address, the program's own kernels come before those of libraries, which have been used by many programs.
+// This does not apply if a library's kernel received freed memory.
+void prefer_own_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 
 // Returns why the suspect may have failed: "follows operation 2, the last one on its stream known to have finished".

@@ -125,8 +125,8 @@ struct Access {
   std::optional<std::uint64_t> address{};     // address in the dump of the first failing thread
   std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
   std::uint32_t parameter_byte = 0;           // byte offset of the pointer in the parameter
-  std::optional<std::uint64_t> pointer{};     // the parameter's value; in a rerun's dump, that of the rerun
   std::vector<std::uint64_t> loaded{};        // see analyse::OperationArgument; empty if the parameter is the pointer
+  std::optional<std::uint64_t> pointer{};     // the parameter's value; in a rerun's dump, that of the rerun
   std::string parameter_name{};               // declared name of the pointer; empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
   Relation relation = Relation::unknown;
@@ -138,11 +138,11 @@ struct Access {
   bool overflow = false;     // moved by 2^32 elements, the address would be inside the allocation
 };
 
-// The call that returned the error, if no GPU work failed.
 // Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of parameter
 // 1's memory" if the pointer was read from memory.
 std::string through_words(const Access& access);
 
+// The call that returned the error, if no GPU work failed.
 struct RefusedCall {
   std::string name;                   // by the name that the program used: "cudaMalloc"
   std::string host_side;              // the side that a copy treats as host memory: "destination" | "source"

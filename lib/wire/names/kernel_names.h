@@ -17,4 +17,17 @@ inline bool checks_its_data(std::string_view kernel) {
   return false;
 }
 
+// Returns whether the mangled name is that of a kernel of PyTorch or of one of NVIDIA's libraries. Templates that a program
+// instantiates with its own code, such as those of CUTLASS and CUB, do not count.
+inline bool is_of_library(std::string_view kernel) {
+  for (const std::string_view part :
+       {"2at6native", "cublas", "cudnn", "cusparse", "cufft", "_xmma_", "ncclDevKernel"}) {
+    if (kernel.find(part) != kernel.npos) return true;
+  }
+  for (const std::string_view start : {"nvjet_", "ampere_", "volta_", "turing_"}) {
+    if (kernel.starts_with(start)) return true;
+  }
+  return false;
+}
+
 }  // namespace cudadiag::wire

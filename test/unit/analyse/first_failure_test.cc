@@ -238,6 +238,33 @@ TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   CHECK(first_failure(picture.process)->evidence.grade() == Grade::inferred);
 }
 
+TEST_CASE("after a bad address, the program's own kernels are suspected before those of libraries") {
+  const std::string library = "_ZN2at6native29vectorized_elementwise_kernelEv", own = "bump";
+  const auto found = [&](std::uint32_t code, const std::string& first, const std::string& second,
+                         std::uint64_t freed = 0) {
+    PictureBuilder picture(code);
+    const auto s = picture.stream(0);
+    auto& record = picture.process.record;
+    const session::Operation launch = picture.issue_at(picture.site(first), s);
+    picture.issue_at(picture.site(second), s);
+    session::Allocation& memory = record.allocations.emplace_back();
+    memory.address = 0x5000;
+    memory.bytes = 4096;
+    memory.kind = wire::allocation::Kind::device;
+    memory.made = 1;
+    memory.freed = freed;
+    record.arguments.push_back({launch.serial, 0, 0, {{0, std::string("\0\x50\0\0\0\0\0\0", 8)}}});
+    return candidates(*first_failure(picture.process));
+  };
+  CHECK(found(700, library, own) == Names{"0:2", "0:1"});
+  CHECK(found(700, own, library) == Names{"0:1", "0:2"});
+  CHECK(found(700, library, library) == Names{"0:1", "0:2"});
+  CHECK(found(700, own, own) == Names{"0:1", "0:2"});
+  CHECK(found(719, library, own) == Names{"0:1", "0:2"});
+  // The library's kernel received freed memory.
+  CHECK(found(700, library, own, 2) == Names{"0:1", "0:2"});
+}
+
 TEST_CASE("after an assertion, a kernel that checks its data is suspected first, whatever was issued before it") {
   PictureBuilder picture(710);
   const auto s = picture.stream(0);
