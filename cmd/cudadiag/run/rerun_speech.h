@@ -26,7 +26,7 @@ class RerunSpeech : public supervise::RerunListener {
       : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 
   void begins(const supervise::RerunSpec& spec, std::size_t number) override;
-  void runs(const supervise::RerunSpec& spec, std::optional<std::uint64_t> operations) override;
+  void runs(const supervise::RerunSpec& spec, const supervise::RerunProgress& progress) override;
   void stops() override { progress_.reset(); }
   void ended(const supervise::RerunEnded& rerun) override;
   void cannot(const supervise::RerunProblem& problem) override;

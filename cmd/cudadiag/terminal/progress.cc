@@ -62,6 +62,16 @@ Progress::~Progress() {
   if (shown_ && may_paint()) write_error_text("\r\033[K");
 }
 
+void Progress::now_waits_for(std::string what) {
+  state_.doing = std::move(what);
+  if (waits_) return;
+  waits_ = true;
+  state_.expected_seconds = 0;
+  state_.share.reset();
+  operations_ = 0;
+  time_ = TickedTime(std::chrono::steady_clock::now());
+}
+
 bool Progress::may_paint() const { return terminal_ && in_foreground(STDERR_FILENO); }
 
 void Progress::show(std::uint64_t done) {

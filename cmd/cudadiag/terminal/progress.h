@@ -46,6 +46,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Shows these words from now on, with the time since the first of them, because nobody can estimate how long it takes.
+  void now_waits_for(std::string what);
   // Call this several times a second.
   void show(std::uint64_t done);
 
@@ -56,7 +58,7 @@ class Progress {
   std::uint64_t operations_;
   TickedTime time_;
   bool terminal_;
-  bool shown_ = false;
+  bool shown_ = false, waits_ = false;
 };
 
 }  // namespace cudadiag::command

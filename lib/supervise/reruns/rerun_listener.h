@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "analyse/analysis.h"
 #include "session/session.h"
@@ -44,6 +45,11 @@ struct RerunEnded {
   const analyse::Rerun& judged() const { return analysis.reruns.back(); }
 };
 
+struct RerunProgress {
+  std::optional<std::uint64_t> operations;  // how many the program has issued; nullopt if they are not recorded
+  std::uint64_t dump_bytes = 0;             // what the driver has written of a GPU core dump so far
+};
+
 class RerunListener {
  public:
   RerunListener() = default;
@@ -53,9 +59,8 @@ class RerunListener {
 
   // `number` is 1 for the first rerun of the session.
   virtual void begins(const RerunSpec& spec, std::size_t number) = 0;
-  // Called several times a second while the program runs. `operations` is how many operations it has issued; nullopt if
-  // they are not recorded.
-  virtual void runs(const RerunSpec& spec, std::optional<std::uint64_t> operations) = 0;
+  // Called several times a second while the program runs.
+  virtual void runs(const RerunSpec& spec, const RerunProgress& progress) = 0;
   // The program ended by itself, or cudadiag terminated it.
   virtual void stops() = 0;
   virtual void ended(const RerunEnded& rerun) = 0;

@@ -7,6 +7,7 @@
 #include "launch/endable_work.h"
 #include "session/area/area_progress.h"
 #include "session/session_folders.h"
+#include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_listener.h"
 
 namespace cudadiag::supervise {
@@ -71,6 +72,7 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
       relay_(relay),
       arena_(arena),
       spec_(spec),
+      folder_(folder),
       limit_(Clock::now() + clamped_milliseconds(spec.time_limit)),
       dump_limit_(limit_ + kLongestDump) {
   if (spec.kind == session::PassKind::device && !spec.show) dump_.emplace(folder / session::kOutputFile);
@@ -95,12 +97,19 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
     } else if (relay_.interrupted()) {
       target_.end(kCourtesy, kHurry);
     }
-    listener.runs(spec_, arena_ == nullptr ? std::nullopt : std::optional(operations_));
+    listener.runs(spec_, {arena_ == nullptr ? std::nullopt : std::optional(operations_), dump_bytes()});
     relay_.wait(kLook);
     relay_.take_signals();
   }
   listener.stops();
   return target_.asked_terminal() ? CutShort::asked_terminal : reason;
+}
+
+std::uint64_t RerunWatch::dump_bytes() const {
+  const std::string name = spec_.kind == session::PassKind::device ? find_dump(folder_) : "";
+  std::error_code error;
+  const std::uintmax_t bytes = name.empty() ? 0 : std::filesystem::file_size(folder_ / name, error);
+  return error ? 0 : bytes;
 }
 
 milliseconds RerunWatch::patience_after(const std::optional<CutShort>& reason) const {

@@ -37,6 +37,8 @@ class RerunWatch {
   // Returns whether the time limit is reached. The limit is extended while the driver writes a dump.
   bool is_too_late();
   void look_at_operations();
+  // Returns the size of the GPU core dump so far.
+  std::uint64_t dump_bytes() const;
   // These functions extend the limits by the time in which this program is stopped (Ctrl-Z), or the machine is
   // suspended.
   void stop_with_terminal();
@@ -46,6 +48,7 @@ class RerunWatch {
   launch::SignalRelay& relay_;
   launch::Arena* arena_;
   const RerunSpec& spec_;
+  const std::filesystem::path folder_;
   std::optional<launch::Watcher> watcher_;
   std::optional<DumpRequest> request_;
   std::optional<DumpProgress> dump_;
