@@ -425,7 +425,11 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
     if (mount.read_only) overlays.read_only_.push_back(mount.path);
     // The supervisor opens files in /proc for the rerun, and Landlock protects the others.
     const bool is_tree = std::find(overlays.trees_.begin(), overlays.trees_.end(), mount.path) != overlays.trees_.end();
-    if (!is_tree && mount.type != "proc") make_read_only(mount.path);
+    if (is_tree || mount.path == "/proc") continue;
+    // Landlock allows everything below a tree, so nothing else would protect a mount that is in one.
+    const bool is_read_only = make_read_only(mount.path) || mount.read_only;
+    const bool is_exposed = is_below(mount.path, overlays.trees_) && !overlays.owns(mount_id(mount.path));
+    if (!is_read_only && is_exposed) return fail("cannot make a mount read-only");
   }
   for (const fs::path& path : request.hidden) {
     const FileDescriptor parent = base::open_plain_folder(AT_FDCWD, path.parent_path().c_str());
