@@ -269,6 +269,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
   if (rule.blocks) BlockingCalls::leave(thread);
   graphs_.remove_markers(thread, ok);
   if (operations_.frozen()) return;
+  if (ok) kernels_.looked_up(id, data.functionParams);
   if (ok && operations_.saver() != nullptr) operations_.saver()->returned(id, data.functionParams);
   switch (rule.role) {
     case Role::operation:

@@ -1,5 +1,6 @@
 // `race_kernels CUBIN FIRST SECOND`: two kernels on two streams get the same buffer. FIRST may be `graph`, with the two
-// kernels on separate branches. Further CUBINs are loaded first, one after the other.
+// kernels on separate branches. Further CUBINs are loaded first, one after the other. For `file:CUBIN`, the driver reads
+// the file.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -22,6 +23,10 @@ struct Program : Driver {
     buffer = allocate(4096);
   }
   void load(const char* cubin) {
+    if (std::strncmp(cubin, "file:", 5) == 0) {
+      CHECK(cuModuleLoad(&module, cubin + 5));
+      return;
+    }
     std::ifstream file(cubin, std::ios::binary);
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));

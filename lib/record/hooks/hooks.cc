@@ -1,6 +1,9 @@
 #include "record/hooks/hooks.h"
 
 #include <cupti.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <iterator>
 #include <span>
@@ -9,6 +12,7 @@
 #include "record/calls/calls.h"
 #include "record/calls/graph_calls.h"
 #include "record/hooks/wrapper.h"
+#include "record/saving/loaded_images.h"
 
 namespace cudadiag::record {
 
@@ -26,6 +30,7 @@ enum class Effect : std::uint8_t {
   primary_context_made,
   primary_context_ends,
   primary_context_may_end,
+  loads_code,
   module_ends,
   capture_begins,
   capture_ends,
@@ -45,6 +50,9 @@ constexpr std::array<Effect, Passage::kMostCalls> kEffects = [] {
       CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2);
   set(Effect::primary_context_may_end, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease,
       CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2);
+  set(Effect::loads_code, CUPTI_DRIVER_TRACE_CBID_cuModuleLoad, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
+      CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
+      CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile);
   set(Effect::module_ends, CUPTI_DRIVER_TRACE_CBID_cuModuleUnload, CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload);
   set(Effect::gives_address, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   set(Effect::copies_graph, CUPTI_DRIVER_TRACE_CBID_cuGraphClone);
@@ -89,6 +97,18 @@ void redirect() {
                                    CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2}) {
     Passage::watch(CUPTI_CB_DOMAIN_DRIVER_API, call);
   }
+}
+
+// Returns the size of the file; 0 if it cannot be read or does not fit. A mapping of the file would raise SIGBUS if the
+// program truncated it.
+std::size_t read_file(const char* name, std::span<std::byte> to) {
+  const Uncancelled uncancelled;
+  const int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  std::size_t size = 0;
+  ssize_t got = 0;
+  while (file >= 0 && (got = read(file, to.data() + size, to.size() - size)) > 0) size += static_cast<std::size_t>(got);
+  if (file >= 0) close(file);
+  return size < to.size() ? size : 0;
 }
 
 bool succeeded(const CUpti_CallbackData& data) {
@@ -202,6 +222,47 @@ void Hooks::tell(std::uint32_t id, CUcontext context, CUstream stream, const voi
   callback_(nullptr, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
 }
 
+// CUPTI reports the code that the driver loads. Here, it is found in the image that the program passed to the driver.
+void Hooks::code_loaded(std::uint32_t id, const CUpti_CallbackData& data) {
+  if (!resources_[CUPTI_CBID_RESOURCE_MODULE_LOADED] || driver_.device_get_attribute == nullptr) return;
+  std::array<std::uint32_t, kMostArchitectures> architectures{};
+  std::size_t count = 0;
+  int major = 0, minor = 0;
+  for (int device = 0; count < architectures.size(); ++device, ++count) {
+    if (driver_.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device) != CUDA_SUCCESS ||
+        driver_.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device) != CUDA_SUCCESS) {
+      break;
+    }
+    architectures[count] = static_cast<std::uint32_t>(10 * major + minor);
+  }
+  struct Report {
+    Hooks& hooks;
+    CUcontext context;
+  } report{*this, data.context};
+  const auto tell_cubin = [](std::span<const std::byte> cubin, void* to) {
+    CUpti_ModuleResourceData module{};
+    module.cubinSize = cubin.size();
+    module.pCubin = reinterpret_cast<const char*>(cubin.data());
+    const auto& [hooks, context] = *static_cast<Report*>(to);
+    hooks.tell(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, nullptr, &module);
+  };
+  const std::span wanted(architectures.data(), count);
+  const LoadCall call = load_call(id, data.functionParams);
+  const int error = errno;
+  struct Contents {
+    std::byte bytes[std::size_t{64} << 20];
+  };
+  if (call.file != nullptr) {
+    const Scratch<Contents> contents;
+    if (contents) each_cubin({contents->bytes, read_file(call.file, contents->bytes)}, wanted, tell_cubin, &report);
+  } else if (const ImageExtent image = image_extent(call.code); image.size >= sizeof(std::uint64_t)) {
+    // The size follows from headers, which may describe parts that are not in memory.
+    const auto last = reinterpret_cast<std::uintptr_t>(image.begin + image.size - sizeof(std::uint64_t));
+    if (is_readable(last)) each_cubin({image.begin, image.size}, wanted, tell_cubin, &report);
+  }
+  errno = error;
+}
+
 void Hooks::report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original) {
   CUpti_GraphData data{};
   data.graph = graph;
@@ -259,6 +320,9 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
       }
       break;
     }
+    case Effect::loads_code:
+      code_loaded(id, data);
+      break;
     case Effect::capture_begins:
       captures_.fetch_add(1);
       break;

@@ -1,10 +1,11 @@
 // Watches calls without CUPTI. The driver's entry points are redirected to wrappers (redirection.h, wrapper.h),
 // which report each call to the recorder in CUPTI's terms. This class also finds out what CUPTI reports
-// besides calls: contexts and their numbers, graph nodes, and the ends of contexts, streams and modules.
+// besides calls: contexts and their numbers, loaded code, graph nodes, and the ends of contexts, streams and modules.
 //
 // Hooks see only calls through exported functions. They miss calls through the driver's export tables: for example, a
-// statically linked runtime resets its device that way. They also miss errors that a runtime does not pass on. Finally,
-// they miss calls through addresses on the heap that the program looked up before the redirection.
+// statically linked runtime resets its device that way. They also miss errors that a runtime does not pass on, and code
+// that the driver compiles from text (PTX). Finally, they miss calls through addresses on the heap that the program
+// looked up before the redirection.
 #pragma once
 
 #include <cuda.h>
@@ -46,6 +47,7 @@ class Hooks {
   void meet(CUcontext context, std::uint32_t uid);
   void context_ends(CUcontext context);
   void tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor);
+  void code_loaded(std::uint32_t id, const CUpti_CallbackData& data);
   void report_node(std::uint32_t id, CUgraph graph, CUgraphNode node, CUgraphNode original);
 
   [[gnu::cold, gnu::noinline]] void before(std::uint32_t id, const CUpti_CallbackData& data);

@@ -1,5 +1,7 @@
 #include "record/operations/site_finder.h"
 
+#include <cupti.h>
+
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"
 #include "wire/hash.h"
@@ -11,6 +13,13 @@ using wire::mix;
 
 namespace area = wire::area;
 using wire::operation::Kind;
+
+namespace {
+
+// A key of KernelIds::known_ that needs no symbol.
+std::uint64_t key_of(const void* kernel) { return wire::mix(wire::kHashSeed, reinterpret_cast<std::uint64_t>(kernel)); }
+
+}  // namespace
 
 void SiteFinder::attach(AreaMap& map, Interner& interner, KernelIds& kernels, const Window& window, PythonHook& hook) {
   area_ = &map;
@@ -174,9 +183,39 @@ const char* KernelIds::symbol_of(CUfunction kernel) const {
   return nullptr;
 }
 
+// Drivers before CUDA 12.3 do not tell the name of a kernel, so the recorder keeps the name by which the program looked
+// it up.
+void KernelIds::looked_up(std::uint32_t id, const void* parameters) {
+  if (!watch_->by_hooks() || driver_->func_get_name != nullptr) return;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction: {
+      const auto& call = *static_cast<const cuModuleGetFunction_params*>(parameters);
+      if (call.hfunc != nullptr && call.name != nullptr) learn(*call.hfunc, interner_->function(call.name));
+      return;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel: {
+      const auto& call = *static_cast<const cuLibraryGetKernel_params*>(parameters);
+      if (call.pKernel != nullptr && call.name != nullptr) learn(*call.pKernel, interner_->function(call.name));
+      return;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction: {
+      const auto& call = *static_cast<const cuKernelGetFunction_params*>(parameters);
+      if (call.pFunc != nullptr) learn(*call.pFunc, known_.find(key_of(call.kernel)));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void KernelIds::learn(const void* kernel, std::uint32_t id) {
+  const LockGuard lock(mutex_);
+  if (id != 0) known_.insert(key_of(kernel), id);
+}
+
 std::uint32_t KernelIds::id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads) {
   if (symbol == nullptr) symbol = symbol_of(kernel);
-  if (symbol == nullptr) return 0;
+  if (symbol == nullptr) return kernel == nullptr ? 0 : known_.find(key_of(kernel));
   const std::uint64_t key =
       wire::mix(wire::mix(wire::mix(wire::kHashSeed, unloads), reinterpret_cast<std::uint64_t>(kernel)),
                 reinterpret_cast<std::uint64_t>(symbol));

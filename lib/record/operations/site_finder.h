@@ -34,8 +34,11 @@ class KernelIds {
   // `symbol` is null if CUPTI did not pass it. `unloads` is how many times code has been unloaded so far: a handle may
   // belong to a different kernel after an unload. Returns 0 if the kernel is unknown.
   std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
+  // Call this at EXIT of a successful call that may look up a kernel. `parameters` is CUPTI's structure for the call.
+  void looked_up(std::uint32_t id, const void* parameters);
 
  private:
+  void learn(const void* kernel, std::uint32_t id);
   const char* symbol_of(CUfunction kernel) const;
 
   Interner* interner_ = nullptr;

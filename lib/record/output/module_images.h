@@ -1,7 +1,7 @@
 // Saves loaded device code in the session. From the saved files, the analysis finds out which memory the kernels
 // access. If cudadiag looks for races, nearly all images are kept. Otherwise, only small ones are kept, in case one of
 // their kernels fails. Each image is written only once, to a file named after the hash of its bytes. The total size is
-// limited.
+// limited. An image is a cubin, or a compressed entry of a fat binary (wire/fat_binary.h).
 #pragma once
 
 #include <atomic>

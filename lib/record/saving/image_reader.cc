@@ -6,32 +6,26 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <span>
+#include <array>
+
+#include "wire/fat_binary.h"
 
 namespace cudadiag::record {
 
 namespace {
 
-using Bytes = std::span<const std::byte>;
+using wire::fat_binary::Bytes;
+using wire::fat_binary::Entry;
+using wire::fat_binary::EntryKind;
+using wire::fat_binary::part;
+using wire::fat_binary::read;
 
 constexpr std::size_t kMostDecompressed = std::size_t{1} << 28;
-
-template <typename T>
-bool read(Bytes bytes, std::uint64_t offset, T& value) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof value) return false;
-  memcpy(&value, bytes.data() + offset, sizeof value);
-  return true;
-}
 
 const char* text_at(Bytes bytes, std::uint64_t offset) {
   if (offset >= bytes.size()) return "";
   const auto* text = reinterpret_cast<const char*>(bytes.data() + offset);
   return memchr(text, 0, bytes.size() - offset) == nullptr ? "" : text;
-}
-
-Bytes part(Bytes bytes, std::uint64_t offset, std::uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset) return {};
-  return {bytes.data() + offset, static_cast<std::size_t>(size)};
 }
 
 bool starts_with(const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; }
@@ -118,63 +112,20 @@ bool list_of_text(Bytes bytes, NameList& names) {
 
 // ---- fat binaries
 
-//    0      2      4             8        16                20   24      28             32         36        40
-//    +------+------+-------------+--------+-----------------+----+-------+--------------+----------+---------+
-//    | kind | 0x101| header size | bytes  | compressed size | 0  | version | architecture | name at| length  |
-//    +------+------+-------------+--------+-----------------+----+-------+--------------+----------+---------+
-//    40      48  56                  64
-//    +-------+---+-------------------+
-//    | flags | 0 | size decompressed |
-//    +-------+---+-------------------+
-// This is the format of nvcc 13.0.
-struct Entry {
-  std::uint16_t kind;
-  std::uint32_t header, compressed, architecture;
-  std::uint64_t bytes, flags, decompressed;
-};
-constexpr std::uint16_t kText = 1, kElf = 2;
-constexpr std::uint64_t kLz4 = 0x2000, kZstandard = 0x8000;
-
-bool read_entry(Bytes bytes, std::uint64_t at, Entry& entry) {
-  return read(bytes, at, entry.kind) && read(bytes, at + 4, entry.header) && read(bytes, at + 8, entry.bytes) &&
-         read(bytes, at + 16, entry.compressed) && read(bytes, at + 28, entry.architecture) &&
-         read(bytes, at + 40, entry.flags) && read(bytes, at + 56, entry.decompressed);
+bool list_of_code(EntryKind kind, Bytes code, NameList& names) {
+  return kind == EntryKind::cubin ? Cubin(code).list(names) : list_of_text(code, names);
 }
 
-// Opens the library for this call only, because the recorder must not depend on it.
-bool decompress(bool is_lz4, Bytes from, std::span<std::byte> to) {
-  using Lz4 = int (*)(const char*, char*, int, int);
-  using Zstandard = std::size_t (*)(void*, std::size_t, const void*, std::size_t);
-  void* library = dlopen(is_lz4 ? "liblz4.so.1" : "libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  void* function = dlsym(library, is_lz4 ? "LZ4_decompress_safe" : "ZSTD_decompress");
-  std::size_t size = 0;
-  if (function != nullptr && is_lz4) {
-    const int written =
-        reinterpret_cast<Lz4>(function)(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(to.data()),
-                                        static_cast<int>(from.size()), static_cast<int>(to.size()));
-    size = static_cast<std::size_t>(std::max(written, 0));
-  } else if (function != nullptr) {
-    size = reinterpret_cast<Zstandard>(function)(to.data(), to.size(), from.data(), from.size());
-  }
-  dlclose(library);
-  return size == to.size();
-}
-
-bool list_of_code(std::uint16_t kind, Bytes code, NameList& names) {
-  return kind == kElf ? Cubin(code).list(names) : list_of_text(code, names);
-}
-
-bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
-  if ((entry.flags & (kLz4 | kZstandard)) == 0) return list_of_code(entry.kind, code, names);
-  const std::size_t size = entry.decompressed;
-  if (size == 0 || size > kMostDecompressed || entry.compressed > std::min(code.size(), kMostDecompressed))
-    return false;
-  void* room = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+bool list_of_entry(const Entry& entry, Bytes all, NameList& names) {
+  if (!entry.is_compressed()) return list_of_code(entry.kind, all.subspan(entry.header), names);
+  const std::size_t size = wire::fat_binary::size_decompressed(entry, kMostDecompressed);
+  void* room = size == 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return false;
   const std::span<std::byte> to(static_cast<std::byte*>(room), size);
-  const Bytes from = code.first(entry.compressed);
-  const bool listed = decompress((entry.flags & kLz4) != 0, from, to) && list_of_code(entry.kind, to, names);
+  void* library = dlopen(wire::fat_binary::library_for(entry), RTLD_NOW | RTLD_LOCAL);
+  void* function = library == nullptr ? nullptr : dlsym(library, wire::fat_binary::function_for(entry));
+  const bool listed = wire::fat_binary::decompress(entry, all, to, function) && list_of_code(entry.kind, to, names);
+  if (library != nullptr) dlclose(library);
   munmap(room, size);
   return listed;
 }
@@ -182,17 +133,11 @@ bool list_of_entry(const Entry& entry, Bytes code, NameList& names) {
 // Lists the variables of the entries that `wanted` accepts. Returns the number of entries that could be read.
 template <typename Wanted>
 std::size_t list_entries(Bytes bytes, NameList& names, Wanted wanted) {
-  std::uint16_t header = 0;
   std::size_t read_whole = 0;
-  Entry entry{};
-  if (!read(bytes, 6, header)) return 0;
-  for (std::uint64_t at = header; read_entry(bytes, at, entry);) {
-    const Bytes code = part(bytes, at + entry.header, entry.bytes);
-    if (code.empty() || entry.header == 0) break;
-    const bool is_code = entry.kind == kText || entry.kind == kElf;
-    if (is_code && wanted(entry) && list_of_entry(entry, code, names)) ++read_whole;
-    at += entry.header + entry.bytes;
-  }
+  wire::fat_binary::each_entry(bytes, [&](const Entry& entry, Bytes all) {
+    const bool is_code = entry.kind == EntryKind::text || entry.kind == EntryKind::cubin;
+    if (is_code && wanted(entry) && list_of_entry(entry, all, names)) ++read_whole;
+  });
   return read_whole;
 }
 
@@ -213,7 +158,9 @@ bool list_globals(const ImageExtent& image, std::uint32_t architecture, NameList
   const Bytes bytes(image.begin, image.size);
   if (image.form == Form::cubin) return Cubin(bytes).list(names);
   if (image.form == Form::text) return list_of_text(bytes, names);
-  const auto own = [&](const Entry& entry) { return entry.kind == kElf && entry.architecture == architecture; };
+  const auto own = [&](const Entry& entry) {
+    return entry.kind == EntryKind::cubin && entry.architecture == architecture;
+  };
   return list_entries(bytes, names, own) > 0 || list_entries(bytes, names, [](const Entry&) { return true; }) > 0;
 }
 
@@ -222,7 +169,7 @@ namespace {
 using wire::saved_launch::Image;
 
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;  // __fatBinC_Wrapper_t of the toolkit's fatbinary_section.h
-constexpr std::uint32_t kFatbinMagic = 0xba55ed50;
+using wire::fat_binary::kMagic;
 constexpr std::size_t kMostBytes = std::size_t{1} << 31;
 
 template <typename T>
@@ -248,7 +195,6 @@ std::size_t elf_size(const std::byte* image) {
   return end > kMostBytes ? 0 : end;
 }
 
-// A fat binary begins with: magic (4 bytes), version (2), size of the header (2), size of the remainder (8).
 std::size_t fatbin_size(const std::byte* image) {
   const auto header = at<std::uint16_t>(image, 6);
   const auto rest = at<std::uint64_t>(image, 8);
@@ -270,11 +216,11 @@ ImageExtent image_extent(const void* code) {
   }
   if (at<std::uint32_t>(image) == kWrapperMagic) {
     image = at<const std::byte*>(image, 8);
-    if (image == nullptr || at<std::uint32_t>(image) != kFatbinMagic) return {};
+    if (image == nullptr || at<std::uint32_t>(image) != kMagic) return {};
   }
   std::size_t size = 0;
   Image form = Image::text;
-  if (at<std::uint32_t>(image) == kFatbinMagic) {
+  if (at<std::uint32_t>(image) == kMagic) {
     form = Image::fatbin;
     size = fatbin_size(image);
   } else if (memcmp(image, ELFMAG, SELFMAG) == 0) {
@@ -284,6 +230,27 @@ ImageExtent image_extent(const void* code) {
     size = strnlen(reinterpret_cast<const char*>(image), kMostBytes);
   }
   return size == 0 ? ImageExtent() : ImageExtent{image, size, form};
+}
+
+void each_cubin(Bytes image, std::span<const std::uint32_t> architectures, void (*visit)(Bytes, void*), void* data) {
+  std::uint32_t magic = 0;
+  if (!read(image, 0, magic)) return;
+  if (memcmp(image.data(), ELFMAG, SELFMAG) == 0) return visit(image, data);
+  if (magic != kMagic) return;
+  // A GPU runs code for its own architecture, or for an earlier one of the same generation.
+  std::array<std::uint32_t, kMostArchitectures> best{};
+  const std::size_t count = std::min(architectures.size(), best.size());
+  wire::fat_binary::each_entry(image, [&](const Entry& entry, Bytes) {
+    if (entry.kind != EntryKind::cubin) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool runs = entry.architecture / 10 == architectures[i] / 10 && entry.architecture <= architectures[i];
+      if (runs) best[i] = std::max(best[i], entry.architecture);
+    }
+  });
+  wire::fat_binary::each_entry(image, [&](const Entry& entry, Bytes all) {
+    if (entry.kind != EntryKind::cubin || std::find(best.begin(), best.end(), entry.architecture) == best.end()) return;
+    visit(entry.is_compressed() ? all : all.subspan(entry.header), data);
+  });
 }
 
 }  // namespace cudadiag::record

@@ -1,9 +1,10 @@
-// Reads images of device code in memory: their sizes, and the names of the global variables that they define. An image
-// belongs to the program and may be damaged, so every offset in it is checked.
+// Reads images of device code in memory: their sizes, their code for one GPU, and the names of the global variables that
+// they define. An image belongs to the program and may be damaged, so every offset in it is checked.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "wire/rerun/saved_launch.h"
 
@@ -20,6 +21,12 @@ struct ImageExtent {
 // `code` is the argument of cuModuleLoadData or cuLibraryLoadData: a cubin, a fat binary, a structure that refers to a
 // fat binary, or NUL-terminated text. The driver has just accepted it, so its headers are readable.
 ImageExtent image_extent(const void* code);
+
+inline constexpr std::size_t kMostArchitectures = 64;
+// Calls `visit` with each cubin of a cubin or fat binary that a GPU of one of these architectures (such as 90) would
+// run. Passes a compressed cubin together with the header of its entry. Finds none in text.
+void each_cubin(std::span<const std::byte> image, std::span<const std::uint32_t> architectures,
+                void (*visit)(std::span<const std::byte> cubin, void* data), void* data);
 
 // The names of global variables. The driver can find a variable by its name, but cannot list the names.
 struct NameList {

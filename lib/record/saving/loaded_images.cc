@@ -21,32 +21,39 @@ const void* handle_at(Handle* place) {
 
 }  // namespace
 
-void LoadedImages::returned(std::uint32_t id, const void* parameters) {
+LoadCall load_call(std::uint32_t id, const void* parameters) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData: {
       const auto& call = as<cuModuleLoadData_params>(parameters);
-      return loaded(handle_at(call.module), call.image, false);
+      return {handle_at(call.module), call.image, nullptr, false};
     }
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx: {
       const auto& call = as<cuModuleLoadDataEx_params>(parameters);
-      return loaded(handle_at(call.module), call.image, false);
+      return {handle_at(call.module), call.image, nullptr, false};
     }
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary: {
       const auto& call = as<cuModuleLoadFatBinary_params>(parameters);
-      return loaded(handle_at(call.module), call.fatCubin, false);
+      return {handle_at(call.module), call.fatCubin, nullptr, false};
     }
     case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData: {
       const auto& call = as<cuLibraryLoadData_params>(parameters);
-      return loaded(handle_at(call.library), call.code, true);
+      return {handle_at(call.library), call.code, nullptr, true};
     }
     case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad: {
       const auto& call = as<cuModuleLoad_params>(parameters);
-      return loaded_file(handle_at(call.module), call.fname, false);
+      return {handle_at(call.module), nullptr, call.fname, false};
     }
     case CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile: {
       const auto& call = as<cuLibraryLoadFromFile_params>(parameters);
-      return loaded_file(handle_at(call.library), call.fileName, true);
+      return {handle_at(call.library), nullptr, call.fileName, true};
     }
+    default:
+      return {};
+  }
+}
+
+void LoadedImages::returned(std::uint32_t id, const void* parameters) {
+  switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction: {
       const auto& call = as<cuModuleGetFunction_params>(parameters);
       return got(handle_at(call.hfunc), call.hmod, false);
@@ -66,7 +73,7 @@ void LoadedImages::returned(std::uint32_t id, const void* parameters) {
     case CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload:
       return unloaded(as<cuLibraryUnload_params>(parameters).library);
     default:
-      return;
+      return loaded(load_call(id, parameters));
   }
 }
 
@@ -83,21 +90,19 @@ LoadedImages::Image* LoadedImages::take(const void* handle, bool is_library) {
   return &image;
 }
 
-void LoadedImages::loaded(const void* handle, const void* code, bool is_library) {
+void LoadedImages::loaded(const LoadCall& call) {
+  if (call.handle == nullptr) return;
   const LockGuard lock(mutex_);
-  ImageExtent extent = image_extent(code);
+  ImageExtent extent = image_extent(call.code);
   if (extent.begin != nullptr && !keep(extent)) extent = {};
-  if (Image* image = take(handle, is_library)) image->extent = extent;
-}
-
-void LoadedImages::loaded_file(const void* handle, const char* name, bool is_library) {
-  const LockGuard lock(mutex_);
-  Image* image = take(handle, is_library);
-  if (image == nullptr || name == nullptr) return;
-  const std::size_t bytes = strlen(name) + 1;
+  Image* image = take(call.handle, call.is_library);
+  if (image == nullptr) return;
+  image->extent = extent;
+  if (call.file == nullptr) return;
+  const std::size_t bytes = strlen(call.file) + 1;
   void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return;
-  memcpy(copy, name, bytes);
+  memcpy(copy, call.file, bytes);
   image->file = static_cast<const char*>(copy);
 }
 

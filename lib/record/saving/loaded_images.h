@@ -18,6 +18,16 @@
 
 namespace cudadiag::record {
 
+// A call that loads device code, after it has succeeded.
+struct LoadCall {
+  const void* handle = nullptr;  // the new CUlibrary or CUmodule
+  const void* code = nullptr;    // the image (image_reader.h); null if the driver read it from `file`
+  const char* file = nullptr;
+  bool is_library = false;
+};
+// Returns an empty result for a call that loads no code. `parameters` is CUPTI's structure for the call.
+LoadCall load_call(std::uint32_t id, const void* parameters);
+
 class LoadedImages {
  public:
   struct Image {
@@ -41,8 +51,7 @@ class LoadedImages {
   static constexpr std::size_t kMostImages = 16384;
   static constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
 
-  void loaded(const void* handle, const void* code, bool is_library);
-  void loaded_file(const void* handle, const char* name, bool is_library);
+  void loaded(const LoadCall& call);
   Image* take(const void* handle, bool is_library);
   void got(const void* handle, const void* owner, bool is_kernel);
   bool keep(ImageExtent& extent);

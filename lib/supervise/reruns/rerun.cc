@@ -96,7 +96,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   if (record.races) std::get<launch::Arena>(arena).keep_areas();
   // The first run already found the races with host writes, so a rerun need not look for them.
   record.host_writes = false;
-  // Finding races needs the code of modules, which only CUPTI provides.
+  // Finding races needs the code of modules, and only CUPTI provides the code that the driver compiles from text.
   if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
   // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;

@@ -1,11 +1,15 @@
 #include "supervise/tools/kernel_code.h"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "evidence/kernel_facts.h"
+#include "session/plain_file.h"
+#include "wire/fat_binary.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -57,6 +61,19 @@ sass::Calls calls_of(const ElfImage& image) {
 }
 
 }  // namespace
+
+std::string read_cubin(const std::filesystem::path& file, std::uint64_t most) {
+  std::string stored = session::read_plain_file(file, most).value_or("");
+  const auto bytes = std::as_bytes(std::span(stored));
+  wire::fat_binary::Entry entry{};
+  if (stored.starts_with("\177ELF") || !wire::fat_binary::read(bytes, 0, entry)) return stored;
+  std::string out(wire::fat_binary::size_decompressed(entry, most), '\0');
+  void* library = ::dlopen(wire::fat_binary::library_for(entry), RTLD_NOW | RTLD_LOCAL);
+  void* function = library == nullptr ? nullptr : ::dlsym(library, wire::fat_binary::function_for(entry));
+  const bool done = wire::fat_binary::decompress(entry, bytes, std::as_writable_bytes(std::span(out)), function);
+  if (library != nullptr) ::dlclose(library);
+  return done ? out : "";
+}
 
 std::vector<std::string> kernels_of(const ElfImage& image) {
   std::vector<std::string> kernels;

@@ -10,7 +10,6 @@
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
 #include "sass/sass.h"
-#include "session/plain_file.h"
 #include "supervise/tools/kernel_text.h"
 
 namespace cudadiag::supervise {
@@ -23,8 +22,6 @@ constexpr std::ptrdiff_t kMostSpecials = 16;    // for how many sets of zeros a 
 constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder has the same limit for all
                                                              // modules together
-
-std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
 evidence::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
 
@@ -172,7 +169,7 @@ void KernelModes::index_new_modules() {
   std::error_code error;
   for (fs::directory_iterator it(modules_, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() != ".cubin" || !indexed_.insert(it->path()).second) continue;
-    const std::string text = read_file(it->path());
+    const std::string text = read_cubin(it->path(), kMostCode);
     const auto image = evidence::ElfImage::read(bytes_of(text));
     if (!image) continue;
     for (const std::string& kernel : kernels_of(*image)) homes_[kernel].push_back(it->path());
@@ -184,7 +181,7 @@ const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
   const std::vector<fs::path>& homes = homes_[wanted.kernel];
   Read& so_far = read_[wanted];
   for (; so_far.looked_at < homes.size(); ++so_far.looked_at) {
-    const std::string text = read_file(homes[so_far.looked_at]);
+    const std::string text = read_cubin(homes[so_far.looked_at], kMostCode);
     const auto image = evidence::ElfImage::read(bytes_of(text));
     const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
     const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,

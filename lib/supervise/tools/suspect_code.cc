@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "diagnose/access_by_code.h"
-#include "session/plain_file.h"
 #include "supervise/tools/kernel_text.h"
 #include "wire/cuda_codes.h"
 
@@ -39,7 +38,7 @@ std::string suspected_kernel(const analyse::Failure& failure) {
 // Returns nullopt if the image does not contain the kernel. The text is empty if its code cannot be read.
 std::optional<session::KernelCode> code_in(const fs::path& file, const std::string& kernel,
                                            const std::string& disassembler) {
-  const std::string image = session::read_plain_file(file, kMostImage).value_or("");
+  const std::string image = read_cubin(file, kMostImage);
   const auto elf = evidence::ElfImage::read({image.data(), image.size()});
   if (!elf || std::ranges::count(kernels_of(*elf), kernel) == 0) return std::nullopt;
   session::KernelCode out;

@@ -1,6 +1,9 @@
 """Why an address was bad, deduced from the first run alone: from the kernel's code, grid and parameters. Each function is
 one case."""
 
+import ctypes
+import struct
+
 import targets
 from harness import DATA, HERE, expect, expect_in
 
@@ -36,6 +39,61 @@ def a_kernel_that_must_write_past_the_end_is_told_by_the_first_run(machine):
     expect_in("part__8_4() writes up to 15.7 KiB past the end of parameter 1: 4.0 KiB allocated at", text, "cause")
     expect_in("Access store of 4 bytes through parameter 1 (4.0 KiB); inferred from the kernel's code, its grid and its "
               "parameters", text, "access")
+
+
+def _fat_binary(*entries):
+    """Each entry is an architecture, code, flags, and the size of the code when it is decompressed."""
+    body = b"".join(struct.pack("<HHIQIIIIIIQQQ", 2, 0x101, 64, len(code), len(code), 0, 0, architecture, 0, 0, flags, 0,
+                                size) + code for architecture, code, flags, size in entries)
+    return struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body
+
+
+def _compressed(code):
+    """Returns None, aloud, if the library that compresses is missing."""
+    try:
+        library = ctypes.CDLL("libzstd.so.1")
+    except OSError:
+        print("not tested: libzstd.so.1 is missing, so no code can be compressed")
+        return None
+    library.ZSTD_compress.restype = ctypes.c_size_t
+    room = ctypes.create_string_buffer(2 * len(code))
+    size = library.ZSTD_compress(room, ctypes.c_size_t(len(room)), code, ctypes.c_size_t(len(code)), 3)
+    return room.raw[:size]
+
+
+def hooks_find_the_code_in_every_form_of_an_image(machine):
+    _with_disassembler(machine)
+    code = CUBIN.read_bytes()
+    other = code.replace(b"part__8_4", b"part__8_5")
+    images = {"cubin": code, "code for one GPU": _fat_binary((90, code, 0x11, 0)),
+              "code for three GPUs": _fat_binary((80, other, 0x11, 0), (90, code, 0x11, 0), (100, other, 0x11, 0))}
+    compressed = _compressed(code)
+    if compressed is not None:
+        images["compressed"] = _fat_binary((90, compressed, 0x8011, len(code)))
+    for form, image in images.items():
+        for call in "data", "file":
+            path = machine.folder / "image"
+            path.write_bytes(image)
+            machine.plan("fault kernel=part__8_4")
+            machine.run(machine.build / "targets/race_kernels", path if call == "data" else f"file:{path}",
+                        "part__8_4:5000", "elsewhere", options=["--watch-by=hooks"])
+            finding = machine.report()["findings"][0]
+            expect(finding["launch"]["watched_by"], "hooks", f"{form}, {call}: way")
+            access = finding["access"] or {}
+            expect((access.get("relation"), access.get("distance"), (finding["cause"] or {}).get("id")),
+                   ("past_end", 4 * 5031 - 4096, "address-past-end"), f"{form}, {call}: access and cause")
+
+
+def hooks_find_no_code_in_an_image_without_code_for_this_gpu(machine):
+    _with_disassembler(machine)
+    code = CUBIN.read_bytes()
+    for architecture in 80, 91, 100:
+        path = machine.folder / "image"
+        path.write_bytes(_fat_binary((architecture, code, 0x11, 0)))
+        machine.plan("fault kernel=part__8_4")
+        machine.run(machine.build / "targets/race_kernels", path, "part__8_4:5000", "elsewhere",
+                    options=["--watch-by=hooks"])
+        expect(machine.report()["findings"][0]["access"], None, f"access, code for architecture {architecture}")
 
 
 def a_kernel_that_must_write_before_the_beginning_is_told_by_the_first_run(machine):

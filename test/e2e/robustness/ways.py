@@ -31,6 +31,21 @@ def hooks_give_the_answers_of_cupti(machine):
         expect(by_hooks, by_cupti, target)
 
 
+def hooks_name_the_kernels_of_a_driver_that_does_not(machine):
+    """The driver has no function that returns a kernel's name, like drivers before CUDA 12.3."""
+    driver = (machine.build / "sim/libcuda.so.1").read_bytes()
+    for name in b"\0cuFuncGetName\0", b"\0cuKernelGetName\0":
+        expect_in(name, driver, "the function")
+        driver = driver.replace(name, name.replace(b"Name", b"None"))
+    (machine.folder / "libcuda.so.1").write_bytes(driver)
+    machine.environment["LD_LIBRARY_PATH"] = f"{machine.folder}:{machine.build / 'sim'}"
+    machine.plan(FAULT)
+    for target, kernel in (("third_of_ten", "scale"), ("freed_launched_by_kernel", "sim_store_u32")):
+        by_cupti, by_hooks = (_answer(machine, target, f"--watch-by={way}") for way in ("cupti", "hooks"))
+        expect(by_hooks, by_cupti, target)
+        expect([answer[4] for answer in by_hooks], [kernel], f"{target}: kernel")
+
+
 def program_that_is_watched_by_hooks_prints_and_ends_as_before(machine):
     for target in ("healthy", "many_threads", "thread_destructor", "many_streams", "signals"):
         plain = machine.plain(machine.build / "targets" / target)

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "api/api.h"
@@ -256,6 +258,14 @@ SIM_API(cuModuleLoadDataEx, context,
   static_cast<void>(optionValues);
   if (!image) return CUDA_ERROR_INVALID_VALUE;
   *module = load_module(image);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuModuleLoad, context, (CUmodule * module, const char* fname), (module, fname)) {
+  std::ifstream file(fname, std::ios::binary);
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  if (image.empty()) return CUDA_ERROR_FILE_NOT_FOUND;
+  *module = load_module(image.c_str());
   return CUDA_SUCCESS;
 }
 

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "record/saving/image_reader.h"
 
@@ -80,6 +82,27 @@ TEST_CASE("variables are found in every form of an image") {
   CHECK(names_in(image("variables.fatbin"), Form::fatbin, read, 75) == kVariables);
 }
 
+std::vector<std::string> cubins_in(const std::string& bytes, std::vector<std::uint32_t> architectures) {
+  std::vector<std::string> cubins;
+  const auto take = [](std::span<const std::byte> cubin, void* to) {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(reinterpret_cast<const char*>(cubin.data()), cubin.size());
+  };
+  each_cubin(std::as_bytes(std::span(bytes)), architectures, take, &cubins);
+  return cubins;
+}
+
+TEST_CASE("the code that a GPU runs is found in every form of an image") {
+  const std::string cubin = image("variables.cubin"), fatbin = image("variables.fatbin");
+  CHECK(cubins_in(cubin, {75}) == std::vector{cubin});
+  CHECK(cubins_in(fatbin, {90}) == std::vector{cubin});
+  CHECK(cubins_in(fatbin, {90, 90, 75}) == std::vector{cubin});
+  CHECK(cubins_in(fatbin, {75}).empty());
+  CHECK(cubins_in(fatbin, {}).empty());
+  CHECK(cubins_in(image("variables.ptx"), {90}).empty());
+  const std::string compressed = lz4_fatbin(cubin);
+  CHECK(cubins_in(compressed, {90}) == std::vector{compressed.substr(16)});
+}
+
 TEST_CASE("a damaged image is read safely") {
   for (const auto& [name, form] : {std::pair("variables.cubin", Form::cubin),
                                    {"variables.fatbin", Form::fatbin},
@@ -87,11 +110,15 @@ TEST_CASE("a damaged image is read safely") {
                                    {"variables.ptx", Form::text}}) {
     const std::string whole = image(name);
     bool read = false;
-    for (std::size_t size = 0; size < whole.size(); size += 13) names_in(whole.substr(0, size), form, read);
+    for (std::size_t size = 0; size < whole.size(); size += 13) {
+      names_in(whole.substr(0, size), form, read);
+      cubins_in(whole.substr(0, size), {90});
+    }
     for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 400); ++at) {
       std::string changed = whole;
       changed[at] = static_cast<char>(~changed[at]);
       names_in(changed, form, read);
+      cubins_in(changed, {90});
     }
   }
 }
