@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "analyse/first_failure.h"
 #include "analyse/stream_history.h"
@@ -92,8 +93,14 @@ std::vector<Note> coverage_notes(const session::Process& process, bool several) 
   std::vector<Note> notes;
   for (const auto& note : process.record.notes) {
     const NoteCode code = note_code(note.code);
-    const bool replaced = is_about_cupti(code) && !is_unrecorded(process);
-    notes.push_back({code, replaced ? "calls were watched by hooks, not by CUPTI (" + note.text + ")" : note.text});
+    std::string text = note.text;
+    if (is_about_cupti(code) && !is_unrecorded(process)) {
+      text = "calls were watched by hooks, not by CUPTI (" + note.text + ")";
+    } else if (code == NoteCode::runtime_not_seen) {
+      text = "errors that the CUDA runtime in " + note.text +
+             " does not pass on were not recorded: use --watch-by=cupti, without --once";
+    }
+    notes.push_back({code, std::move(text)});
   }
   add_counts(process.record, notes);
   add_states(process.record, notes);

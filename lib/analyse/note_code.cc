@@ -5,7 +5,7 @@
 namespace cudadiag::analyse {
 namespace {
 
-constexpr base::Words<NoteCode, 62> kWords = {{
+constexpr base::Words<NoteCode, 63> kWords = {{
     {NoteCode::other, "other"},
     {NoteCode::arguments_not_read, "arguments-not-read"},
     {NoteCode::core_dump_off, "core-dump-off"},
@@ -24,6 +24,7 @@ constexpr base::Words<NoteCode, 62> kWords = {{
     {NoteCode::python_off, "python-off"},
     {NoteCode::python_stacks_off, "python-stacks-off"},
     {NoteCode::recorder_disabled, "recorder-disabled"},
+    {NoteCode::runtime_not_seen, "runtime-not-seen"},
     {NoteCode::wait_given_up, "wait-given-up"},
     {NoteCode::wait_left_out, "wait-left-out"},
     {NoteCode::window_not_read, "window-not-read"},

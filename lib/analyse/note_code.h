@@ -26,6 +26,7 @@ enum class NoteCode : std::uint8_t {
   python_off,
   python_stacks_off,
   recorder_disabled,
+  runtime_not_seen,
   wait_given_up,
   wait_left_out,
   window_not_read,

@@ -16,6 +16,16 @@ const char* note_of(CuptiApi::Outcome outcome) {
   return outcome == CuptiApi::Outcome::not_found ? "cupti-not-found" : "cupti-refused";
 }
 
+// Called when a runtime starts. Notes the runtimes whose own calls hooks do not see.
+void look_for_runtimes(Interner& interner) {
+  const auto note = [](const char* path, void* to) {
+    static_cast<Interner*>(to)->note("runtime-not-seen", path);
+    return true;
+  };
+  redirect_runtimes(note, &interner);
+  Runtimes::each_unseen(note, &interner);
+}
+
 }  // namespace
 
 bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
@@ -43,6 +53,7 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
     return false;
   }
   interner.property("watched_by", "hooks");
+  look_for_runtimes(interner);
   snprintf(text, sizeof text, "%zu entry points, %zu addresses replaced", made.symbols, made.replaced);
   interner.property("hooks", text);
   return true;
@@ -51,8 +62,7 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
 void WatchedCalls::enable(bool modules) {
   // Greater than the last callback id in our headers, because newer CUPTI versions have more callbacks.
   constexpr std::uint32_t kMostCalls = 2048;
-  // With hooks, launches are always watched, because a hook on a shared runtime costs almost nothing.
-  launches_ = !runtimes_.hand_launches_on() || watch_.by_hooks();
+  launches_ = !runtimes_.hand_launches_on();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !launches_ &&
            std::ranges::any_of(Runtimes::kLeftOut, [&](const auto& launch) { return launch.id == id; });
@@ -92,7 +102,7 @@ void WatchedCalls::runtime_may_start(std::uint32_t id, const CUpti_CallbackData&
     case CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2:
       return looked_up(*static_cast<const cuGetProcAddress_v2_params*>(data.functionParams));
     default:
-      runtimes_.initialised();
+      if (runtimes_.initialised() && watch_.by_hooks()) look_for_runtimes(*interner_);
       watch_launches();
   }
 }

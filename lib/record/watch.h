@@ -49,6 +49,7 @@ class WatchedCalls {
   void meet_first_runtime() { runtimes_.meet_first(); }
   // Returns false if the recorder gets no callbacks; a note then gives the reason.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
+    interner_ = &interner;
     return watch_.start(callback, driver, interner, way);
   }
   // If `modules` is true, the recorder also gets a callback when the driver loads device code.
@@ -74,6 +75,7 @@ class WatchedCalls {
 
   std::atomic<bool> last_error_ = false;
   std::atomic<bool> launches_ = false;  // true if the runtimes' launches are watched, too
+  Interner* interner_ = nullptr;
   Watch watch_;
   Runtimes runtimes_;
 };

@@ -20,7 +20,7 @@ import run
 PROGRAM = run.HERE / "python/service.py"
 LIMIT_S = 120
 FAILS_AT, REQUESTS = 2000, 100_000  # far more requests than are answered before the report is written
-WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--rerun=never"]}
+WAYS = {"once": ["--once"], "hooks": ["--watch-by=hooks", "--rerun=never"], "cupti": ["--watch-by=cupti", "--rerun=never"]}
 
 
 def line_of(mark):

@@ -232,11 +232,13 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return std::find(std::begin(kRecording), std::end(kRecording), command[1]) != std::end(kRecording);
 }
 
-// Returns the failed calls that the program handled. A run without findings does not report them anywhere else.
+// Returns the failed calls that the program handled, and runtimes whose failed calls were not recorded. A run without
+// findings does not report them anywhere else.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
-    if (note.code == analyse::NoteCode::error_handled || note.code == analyse::NoteCode::cuda_after_fork)
+    if (note.code == analyse::NoteCode::error_handled || note.code == analyse::NoteCode::cuda_after_fork ||
+        note.code == analyse::NoteCode::runtime_not_seen)
       text += "; " + note.text;
   }
   return text;

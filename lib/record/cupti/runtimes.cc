@@ -1,15 +1,20 @@
 #include "record/cupti/runtimes.h"
 
+#include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <span>
 
 #include "record/guest.h"
+#include "record/hooks/redirection.h"
 #include "record/stacks/modules.h"
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"
+#include "wire/names/library_paths.h"
 
 namespace cudadiag::record {
 
@@ -107,13 +112,55 @@ Launches launches_in(const LoadedModule& library) {
   if (!symbols.read(library)) return launches;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const std::span<const std::byte> code = symbols.code(Runtimes::kLeftOut[i].function);
-    const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
+    const auto begin = reinterpret_cast<std::uintptr_t>(original_of(const_cast<std::byte*>(code.data())));
     launches[i] = {begin, begin + code.size()};
   }
   return launches;
 }
 
+// Files that may have a runtime. The names are copied, because another thread may close a library.
+struct LoadedFiles {
+  static constexpr std::size_t kMost = 256;
+
+  std::uintptr_t addresses[kMost];
+  char paths[kMost][PATH_MAX];
+  std::size_t count;
+};
+
+int add_file(dl_phdr_info* info, std::size_t, void* data) {
+  auto& files = *static_cast<LoadedFiles*>(data);
+  const auto address = reinterpret_cast<std::uintptr_t>(info->dlpi_phdr);
+  if (files.count == LoadedFiles::kMost) return 1;
+  char* path = files.paths[files.count];
+  if (address != getauxval(AT_PHDR)) {
+    strncpy(path, info->dlpi_name == nullptr ? "" : info->dlpi_name, PATH_MAX - 1);
+  } else if (readlink("/proc/self/exe", path, PATH_MAX - 1) < 0) {
+    return 0;
+  }
+  const int version = runtime_version(path);
+  const bool is_unknown = version != 0 && !is_known_runtime(version);
+  if (is_unknown || wire::library_paths::is_module_of_users(path)) files.addresses[files.count++] = address;
+  return 0;
+}
+
 }  // namespace
+
+void Runtimes::each_unseen(bool (*visit)(const char* path, void* data), void* data) {
+  constexpr std::string_view kText = "cudaErrorLaunchMaxDepthExceeded";  // every runtime can print this name
+  static constinit std::array<std::uintptr_t, LoadedFiles::kMost> seen{};
+  static constinit std::atomic_flag busy{};
+  if (busy.test_and_set(std::memory_order_acquire)) return;  // waiting could block: see redirect_runtimes()
+  const Scratch<LoadedFiles> files;
+  if (files) dl_iterate_phdr(add_file, &*files);
+  for (std::size_t i = 0; files && i < files->count; ++i) {
+    const auto known = std::find(seen.begin(), seen.end(), files->addresses[i]);
+    const auto free = std::find(seen.begin(), seen.end(), std::uintptr_t{0});
+    if (known != seen.end() || free == seen.end()) continue;
+    *free = files->addresses[i];
+    if (has_text(files->paths[i], kText) && !visit(files->paths[i], data)) *free = 0;
+  }
+  busy.clear(std::memory_order_release);
+}
 
 void Runtimes::meet_first() {
   const Caller caller;
@@ -130,13 +177,14 @@ void Runtimes::looked_up(std::string_view function, int version) {
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
 }
 
-void Runtimes::initialised() {
+bool Runtimes::initialised() {
   const bool runtime = t_this.looked_up >= kFunctionsOfARuntime;
   const bool hands_on = t_this.newest_looked_up >= kHandsOn * 1000;
   t_this.looked_up = 0, t_this.newest_looked_up = 0;
-  if (!runtime) return;
+  if (!runtime) return false;
   if (!hands_on) hand_launches_on_ = false;
   remember_linked_in();
+  return true;
 }
 
 void Runtimes::remember_linked_in() {

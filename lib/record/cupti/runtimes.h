@@ -34,10 +34,15 @@ class Runtimes {
   // Returns true if all runtimes found so far pass all their launches on to the driver.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
+  // Calls `visit` with the path of each module with a runtime that hooks cannot redirect: a module that belongs to the
+  // user's code and has a runtime linked into it, or a libcudart.so of an unknown version. Does not read a module again
+  // unless `visit` returned false for it.
+  static void each_unseen(bool (*visit)(const char* path, void* data), void* data);
+
   // looked_up() is called for each cuGetProcAddress and initialised() for each cuInit, on the calling thread, to
-  // recognise runtimes as they start.
+  // recognise runtimes as they start. initialised() returns true if a runtime starts.
   static void looked_up(std::string_view function, int version);
-  void initialised();
+  bool initialised();
   // Called when a driver call has failed. `launches` is true for a launch, and false for other calls, such as a kernel
   // look-up. Returns the name of the runtime launch that made the driver call, if that launch has no callback, and
   // otherwise null. Walks the stack.

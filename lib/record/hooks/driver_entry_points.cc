@@ -15,7 +15,7 @@ namespace {
 
 const EntryPoint kEntryPoints[] = {
 #define ENTRY(name, parameters, type) \
-  CUDADIAG_ENTRY_POINT(#name, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, parameters, &::type),
+  CUDADIAG_ENTRY_POINT(#name, 0, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, parameters, &::type),
 #define CALL(name, type) ENTRY(name, name##_params, type)
 #define BARE_CALL(name) ENTRY(name, NoParameters, name)
 #include "record/hooks/driver_calls.inc"

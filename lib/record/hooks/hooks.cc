@@ -82,9 +82,11 @@ void give_wrapper(std::uint32_t id, const CUpti_CallbackData& data) {
   if (given != nullptr && *given != nullptr) *given = wrapper_of(*given);
 }
 
+// A runtime may be loaded later, so its calls are named and watched from the start.
 void name_calls(CUpti_CallbackDomain domain, std::span<const EntryPoint> entries) {
   for (const EntryPoint& entry : entries) {
-    if (*entry.original != nullptr) Passage::name(domain, entry.call, entry.name);
+    if (*entry.original != nullptr || domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+      Passage::name(domain, entry.call, entry.name);
   }
 }
 
@@ -133,8 +135,7 @@ Redirection Hooks::start(CUpti_CallbackFunc callback, const DriverApi& driver) {
   driver_ = driver;
   if (g_redirection.outcome != Redirection::Outcome::done) redirect();
   if (g_redirection.outcome == Redirection::Outcome::done) {
-    redirect_runtime();
-    name_calls(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_entry_points());
+    name_calls(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_entry_points(0));
     g_hooks.store(this, std::memory_order_release);
   }
   return g_redirection;

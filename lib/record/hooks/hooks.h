@@ -32,7 +32,6 @@ class Hooks {
   Redirection start(CUpti_CallbackFunc callback, const DriverApi& driver);
   // Redirects the driver as soon as it is loaded. Calls `initialised` once the first cuInit has succeeded.
   static Redirection redirect_early(void (*initialised)());
-
   void enable(CUpti_CallbackDomain domain, std::uint32_t id);
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t context_uid(CUcontext context) const;

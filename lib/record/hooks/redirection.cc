@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <climits>
 #include <span>
+#include <string_view>
 
 #include "record/guest.h"
 #include "record/hooks/wrapper.h"
@@ -26,15 +29,22 @@ struct Redirected {
   std::uintptr_t from, to;
 };
 // Sorted by address once the redirection is done.
-std::array<Redirected, kMostEntryPoints> g_by_original, g_by_wrapper;
-std::size_t g_count;
+struct Table {
+  std::array<Redirected, kMostEntryPoints> entries;
+  std::size_t count;
 
-std::uintptr_t other_of(const std::array<Redirected, kMostEntryPoints>& table, std::uintptr_t address) {
-  const auto end = table.begin() + static_cast<std::ptrdiff_t>(g_count);
-  const auto found = std::lower_bound(table.begin(), end, address,
-                                      [](const Redirected& each, std::uintptr_t at) { return each.from < at; });
-  return found != end && found->from == address ? found->to : address;
-}
+  std::span<Redirected> all() { return std::span(entries).first(count); }
+  void sort() {
+    std::sort(all().begin(), all().end(), [](const Redirected& a, const Redirected& b) { return a.from < b.from; });
+  }
+  std::uintptr_t other_of(std::uintptr_t address) const {
+    const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto found = std::lower_bound(entries.begin(), end, address,
+                                        [](const Redirected& each, std::uintptr_t at) { return each.from < at; });
+    return found != end && found->from == address ? found->to : address;
+  }
+};
+Table g_by_original, g_by_wrapper;  // of the driver
 
 int protection_of(const ElfW(Phdr) & segment) {
   return ((segment.p_flags & PF_R) != 0 ? PROT_READ : 0) | ((segment.p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
@@ -74,18 +84,6 @@ bool find_driver(LoadedModule& module) {
   return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
 }
 
-// Finds a libcudart.so of a version whose function types are known.
-bool find_runtime(LoadedModule& module) {
-  for (const char* name : {"libcudart.so.13", "libcudart.so.12"}) {
-    void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    void* inside = dlsym(library, "cudaMalloc");
-    dlclose(library);
-    return inside != nullptr && Modules::find(reinterpret_cast<std::uintptr_t>(inside), module);
-  }
-  return false;
-}
-
 // Returns the protection that the page at this address has after the dynamic linker has relocated the module.
 int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std::uintptr_t address) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -104,7 +102,8 @@ int protection_at(std::span<const ElfW(Phdr)> segments, std::uintptr_t bias, std
 
 // ---- the driver's symbols
 
-bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> all) {
+// Fills `by_original`, and then changes the symbols.
+bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> entry_points, Table& by_original) {
   LoadedLibrary library;
   if (!library.read(module)) return false;
   struct Found {
@@ -112,31 +111,27 @@ bool redirect_symbols(const LoadedModule& module, std::span<const EntryPoint> al
   };
   const Scratch<Found> found;
   if (!found) return false;
-  const std::size_t before = g_count;
   std::uintptr_t begin = UINTPTR_MAX, end = 0;
-  for (std::size_t i = 0; i < all.size() && g_count < kMostEntryPoints; ++i) {
+  const auto all = entry_points.first(std::min(entry_points.size(), kMostEntryPoints));
+  for (std::size_t i = 0; i < all.size(); ++i) {
     auto* symbol = const_cast<ElfW(Sym)*>(library.symbol(all[i].name));
     if (symbol == nullptr) continue;
     const std::uintptr_t original = module.bias + symbol->st_value;
     // Two names may share one function. Only the first name gets a wrapper.
-    const auto known = g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count);
-    if (std::any_of(g_by_original.begin(), known, [&](const Redirected& each) { return each.from == original; }))
+    const auto known = by_original.all();
+    if (std::any_of(known.begin(), known.end(), [&](const Redirected& each) { return each.from == original; }))
       continue;
     __atomic_store_n(all[i].original, reinterpret_cast<void*>(original), __ATOMIC_RELEASE);
-    const auto wrapper = reinterpret_cast<std::uintptr_t>(all[i].wrapper);
-    g_by_original[g_count] = {original, wrapper};
-    g_by_wrapper[g_count++] = {wrapper, original};
+    by_original.entries[by_original.count++] = {original, reinterpret_cast<std::uintptr_t>(all[i].wrapper)};
     found->symbols[i] = symbol;
     begin = std::min(begin, reinterpret_cast<std::uintptr_t>(symbol));
     end = std::max(end, reinterpret_cast<std::uintptr_t>(symbol + 1));
   }
-  if (g_count == before) return false;
-  const auto by_address = [](const Redirected& a, const Redirected& b) { return a.from < b.from; };
-  std::sort(g_by_original.begin(), g_by_original.begin() + static_cast<std::ptrdiff_t>(g_count), by_address);
-  std::sort(g_by_wrapper.begin(), g_by_wrapper.begin() + static_cast<std::ptrdiff_t>(g_count), by_address);
+  if (by_original.count == 0) return false;
+  by_original.sort();
   const Writable pages(begin, end, protection_at(Modules::program_headers(module.begin), module.bias, begin));
   if (!pages) return false;
-  for (std::size_t i = 0; i < all.size() && i < kMostEntryPoints; ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     if (found->symbols[i] == nullptr) continue;
     const std::uintptr_t value = reinterpret_cast<std::uintptr_t>(all[i].wrapper) - module.bias;
     __atomic_store_n(&found->symbols[i]->st_value, value, __ATOMIC_RELEASE);
@@ -185,17 +180,19 @@ class WrittenPages {
 
 struct Rewriting {
   std::uintptr_t library, own;  // load biases of the redirected library and of the recorder
-  std::uintptr_t lowest, highest;
+  const Table& by_original;
   WrittenPages pages;
   std::size_t replaced = 0;
 };
 
 void rewrite_page(const dl_phdr_info& info, std::uintptr_t begin, std::uintptr_t end, Rewriting& work) {
+  const std::uintptr_t lowest = work.by_original.entries[0].from,
+                       highest = work.by_original.entries[work.by_original.count - 1].from;
   for (std::uintptr_t at = begin; at + sizeof(std::uintptr_t) <= end; at += sizeof(std::uintptr_t)) {
     auto* word = reinterpret_cast<std::uintptr_t*>(at);
     const std::uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (value < work.lowest || value > work.highest) continue;
-    const std::uintptr_t wrapper = other_of(g_by_original, value);
+    if (value < lowest || value > highest) continue;
+    const std::uintptr_t wrapper = work.by_original.other_of(value);
     if (wrapper == value) continue;
     const std::span segments(info.dlpi_phdr, info.dlpi_phnum);
     const Writable writable(at, at + sizeof value, protection_at(segments, info.dlpi_addr, at));
@@ -221,12 +218,48 @@ int rewrite_module(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-std::size_t rewrite_handed_out(const LoadedModule& library) {
+std::size_t rewrite_handed_out(const LoadedModule& library, const Table& by_original) {
   LoadedModule own;
   if (!Modules::find(reinterpret_cast<std::uintptr_t>(&rewrite_module), own)) return 0;
-  Rewriting work{library.bias, own.bias, g_by_original[0].from, g_by_original[g_count - 1].from, {}};
+  Rewriting work{library.bias, own.bias, by_original, {}};
   dl_iterate_phdr(rewrite_module, &work);
   return work.replaced;
+}
+
+// ---- runtimes
+
+constexpr std::size_t kMostSeen = 16;
+
+struct SharedRuntime {
+  std::uintptr_t address;  // inside the library
+  char path[PATH_MAX];     // copied, because another thread may close the library
+};
+struct SharedRuntimes {
+  std::array<SharedRuntime, kMostSeen> all;
+  std::size_t count;
+};
+
+int add_runtime(dl_phdr_info* info, std::size_t, void* data) {
+  auto& found = *static_cast<SharedRuntimes*>(data);
+  const char* path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+  if (!is_known_runtime(runtime_version(path)) || found.count == found.all.size()) return 0;
+  SharedRuntime& runtime = found.all[found.count++];
+  runtime.address = reinterpret_cast<std::uintptr_t>(info->dlpi_phdr);
+  strncpy(runtime.path, path, sizeof runtime.path - 1);
+  return 0;
+}
+
+std::array<std::uintptr_t, kMostSeen> g_seen;  // start addresses of the runtimes that were redirected or left out
+std::size_t g_sets;                            // number of sets of wrappers in use
+std::atomic_flag g_redirecting;
+
+bool redirect_runtime(const LoadedModule& module) {
+  const Scratch<Table> table;
+  if (!table || g_sets == kMostRuntimes) return false;
+  if (!redirect_symbols(module, runtime_entry_points(g_sets), *table)) return false;
+  ++g_sets;
+  rewrite_handed_out(module, *table);
+  return true;
 }
 
 }  // namespace
@@ -238,25 +271,54 @@ Redirection redirect_driver() {
   LoadedModule driver;
   if (!find_driver(driver)) return done;
   done.outcome = Redirection::Outcome::refused;
-  if (!redirect_symbols(driver, driver_entry_points())) return done;
+  if (!redirect_symbols(driver, driver_entry_points(), g_by_original)) return done;
+  for (const Redirected& each : g_by_original.all()) g_by_wrapper.entries[g_by_wrapper.count++] = {each.to, each.from};
+  g_by_wrapper.sort();
   done.outcome = Redirection::Outcome::done;
-  done.symbols = g_count;
-  done.replaced = rewrite_handed_out(driver);
+  done.symbols = g_by_original.count;
+  done.replaced = rewrite_handed_out(driver, g_by_original);
   return done;
 }
 
-void redirect_runtime() {
+// Another thread may call this at the same time, for another runtime. Waiting for it could block forever, because that
+// thread may wait for the dynamic loader.
+void redirect_runtimes(bool (*left_out)(const char* path, void* data), void* data) {
+  if (g_redirecting.test_and_set(std::memory_order_acquire)) return;
   const Uncancelled uncancelled;
-  LoadedModule runtime;
-  if (find_runtime(runtime) && redirect_symbols(runtime, runtime_entry_points())) rewrite_handed_out(runtime);
+  const Scratch<SharedRuntimes> found;
+  if (found) dl_iterate_phdr(add_runtime, &*found);
+  for (std::size_t i = 0; found && i < found->count; ++i) {
+    const SharedRuntime& runtime = found->all[i];
+    LoadedModule module;
+    if (!Modules::find(runtime.address, module)) continue;
+    const auto known = std::find(g_seen.begin(), g_seen.end(), module.begin);
+    const auto free = std::find(g_seen.begin(), g_seen.end(), std::uintptr_t{0});
+    if (known != g_seen.end() || free == g_seen.end()) continue;
+    *free = module.begin;
+    if (!redirect_runtime(module)) left_out(runtime.path, data);
+  }
+  g_redirecting.clear(std::memory_order_release);
+}
+
+int runtime_version(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t version = name.find(".so.");
+  return name.starts_with("libcudart") && version != name.npos
+             ? static_cast<int>(leading_number(name.substr(version + 4)))
+             : 0;
 }
 
 void* original_of(void* function) {
-  return reinterpret_cast<void*>(other_of(g_by_wrapper, reinterpret_cast<std::uintptr_t>(function)));
+  for (std::size_t set = 0; set < kMostRuntimes; ++set) {
+    for (const EntryPoint& entry : runtime_entry_points(set)) {
+      if (entry.wrapper == function) return *entry.original;
+    }
+  }
+  return reinterpret_cast<void*>(g_by_wrapper.other_of(reinterpret_cast<std::uintptr_t>(function)));
 }
 
 void* wrapper_of(void* function) {
-  return reinterpret_cast<void*>(other_of(g_by_original, reinterpret_cast<std::uintptr_t>(function)));
+  return reinterpret_cast<void*>(g_by_original.other_of(reinterpret_cast<std::uintptr_t>(function)));
 }
 
 bool redirect_calls(const LoadedModule& module, const char* name, void* function) {

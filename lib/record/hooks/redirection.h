@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "record/stacks/modules.h"
 
@@ -29,12 +30,19 @@ struct Redirection {
 // /proc/self/pagemap.
 Redirection redirect_driver();
 
-// Redirects the functions of a libcudart.so, if the process has one. Must be called after redirect_driver().
-void redirect_runtime();
+// Redirects the functions of each libcudart.so that the process has loaded since the last call. Must be called after
+// redirect_driver(). Calls `left_out` with the path of each of them for which no wrappers are left (kMostRuntimes).
+// Ignores versions that are not known.
+void redirect_runtimes(bool (*left_out)(const char* path, void* data), void* data);
 
-// Returns the function that a wrapper calls. Returns any other address unchanged.
+// Returns the major version of a libcudart.so, such as 12; 0 for any other file.
+int runtime_version(std::string_view path);
+// Returns whether the functions of this version have the types of their wrappers.
+constexpr bool is_known_runtime(int version) { return version == 12 || version == 13; }
+
+// Returns the function of the driver or of a runtime that a wrapper calls. Returns any other address unchanged.
 void* original_of(void* function);
-// Returns the wrapper of a redirected function. Returns any other address unchanged.
+// Returns the wrapper of a redirected function of the driver. Returns any other address unchanged.
 void* wrapper_of(void* function);
 
 // Makes a module call `function` instead of another library's function with this name. Returns false if the module does

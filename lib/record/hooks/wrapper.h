@@ -30,8 +30,10 @@ struct EntryPoint {
 };
 
 std::span<const EntryPoint> driver_entry_points();
-// Returns the entry points of a libcudart.so. A runtime that is linked into the program has none.
-std::span<const EntryPoint> runtime_entry_points();
+// Returns the entry points of a libcudart.so. A runtime that is linked into the program has none. A process may have
+// several runtimes, so there are two sets of wrappers.
+inline constexpr std::size_t kMostRuntimes = 2;
+std::span<const EntryPoint> runtime_entry_points(std::size_t set);
 
 // Reports a wrapped call to the recorder, before and after the wrapped function runs, as CUPTI would.
 class Passage {
@@ -88,12 +90,12 @@ template <CUpti_CallbackDomain kDomain, std::uint32_t kCall>
 constexpr bool kMayBeWithheld = kDomain == CUPTI_CB_DOMAIN_DRIVER_API&& kCall == CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy;
 
 // The function that replaces one entry point.
-template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Function>
+template <std::size_t kSet, CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Function>
 struct Wrapper;
 
-template <CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Result,
+template <std::size_t kSet, CUpti_CallbackDomain kDomain, std::uint32_t kCall, typename Parameters, typename Result,
           typename... Arguments>
-struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
+struct Wrapper<kSet, kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   // Written once, before any look-up returns the wrapper.
   static inline constinit void* original = nullptr;
 
@@ -122,10 +124,10 @@ struct Wrapper<kDomain, kCall, Parameters, Result (*)(Arguments...)> {
 };
 
 // This is a macro, so that the table of entry points is built at compile time instead of by a constructor.
-#define CUDADIAG_ENTRY_POINT(name, domain, id, parameters, function)                               \
-  {                                                                                                \
-    name, id, reinterpret_cast<void*>(&Wrapper<domain, id, parameters, decltype(function)>::call), \
-        &Wrapper<domain, id, parameters, decltype(function)>::original                             \
+#define CUDADIAG_ENTRY_POINT(name, set, domain, id, parameters, function)                               \
+  {                                                                                                     \
+    name, id, reinterpret_cast<void*>(&Wrapper<set, domain, id, parameters, decltype(function)>::call), \
+        &Wrapper<set, domain, id, parameters, decltype(function)>::original                             \
   }
 
 }  // namespace cudadiag::record

@@ -21,12 +21,15 @@ bool fits_record(const Call& call) {
          operation::Cluster::fit(call.cluster);
 }
 
+// Packs the numbers before the first store, so that the compiler need not check again whether they fit.
 void write_launch(std::byte* record, const Call& call) {
+  const auto block = operation::Block::pack(call.block);
+  const auto cluster = operation::Cluster::pack(call.cluster);
   wire::store(record, operation::kGridX, call.grid[0]);
   wire::store(record, operation::kGridY, static_cast<std::uint16_t>(std::min(call.grid[1], kMostBlocks)));
   wire::store(record, operation::kGridZ, static_cast<std::uint16_t>(std::min(call.grid[2], kMostBlocks)));
-  wire::store(record, operation::kBlock, operation::Block::pack(call.block));
-  wire::store(record, operation::kCluster, operation::Cluster::pack(call.cluster));
+  wire::store(record, operation::kBlock, block);
+  wire::store(record, operation::kCluster, cluster);
   wire::store(record, operation::kSharedBytes, call.shared_bytes);
 }
 

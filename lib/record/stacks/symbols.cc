@@ -88,20 +88,19 @@ constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // limit for the size 
 constexpr std::size_t kLongest = 64;                      // limit for the length of a name
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
-class Executable {
+class ElfFile {
  public:
-  Executable() : fd_(open("/proc/self/exe", O_RDONLY | O_CLOEXEC)) {}
-  ~Executable() {
+  explicit ElfFile(const char* file) : fd_(open(file, O_RDONLY | O_CLOEXEC)) {}
+  ~ElfFile() {
     if (fd_ >= 0) close(fd_);
   }
-  Executable(const Executable&) = delete;
-  Executable& operator=(const Executable&) = delete;
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
 
   // Returns false if the symbol table or its string table is missing or unusable.
   bool find_tables() {
     Elf64_Ehdr header;
-    if (!piece_ || !read(header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr)) return false;
+    if (!read_header(header)) return false;
     for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
       if (!read(symbols_, header.e_shoff + i * sizeof symbols_)) return false;
       if (symbols_.sh_type != SHT_SYMTAB) continue;
@@ -109,6 +108,22 @@ class Executable {
              names_.sh_size <= kMost;
     }
     return false;
+  }
+
+  bool has_text(std::string_view text) const {
+    Elf64_Ehdr header;
+    Elf64_Shdr names, section;
+    if (!read_header(header) || !read(names, header.e_shoff + header.e_shstrndx * sizeof names)) return false;
+    bool found = false;
+    for (std::uint64_t i = 0; i < header.e_shnum && read(section, header.e_shoff + i * sizeof section); ++i) {
+      char name[sizeof ".rodata"] = {};
+      if (!read(name, names.sh_offset + section.sh_name) || strcmp(name, ".rodata") != 0) continue;
+      section.sh_size = std::min(section.sh_size, kMost);
+      for_each_piece(section, kLongest, [&](std::uint64_t, std::span<const char> piece) {
+        found = found || memmem(piece.data(), piece.size(), text.data(), text.size()) != nullptr;
+      });
+    }
+    return found;
   }
 
   // Calls `each` with the index of a function and the offset of its name in the string table. Also calls `each` for
@@ -141,6 +156,10 @@ class Executable {
   }
 
  private:
+  bool read_header(Elf64_Ehdr& header) const {
+    return piece_ && read(header, 0) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+           header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_shentsize == sizeof(Elf64_Shdr);
+  }
   template <typename T>
   bool read(T& object, std::uint64_t at) const {
     return pread(fd_, &object, sizeof object, static_cast<off_t>(at)) == static_cast<ssize_t>(sizeof object);
@@ -176,7 +195,7 @@ bool find_in_executable(std::span<NamedFunction> functions) {
   std::array<Place, 32> places;
   std::size_t count = 0;
   bool fits = true;
-  Executable executable;
+  ElfFile executable("/proc/self/exe");
   if (!executable.find_tables()) return true;
   const bool read = executable.find_names(functions, [&](std::size_t which, std::uint64_t at) {
     const auto known = std::span(places).first(count);
@@ -196,5 +215,7 @@ bool find_in_executable(std::span<NamedFunction> functions) {
     }
   });
 }
+
+bool has_text(const char* file, std::string_view text) { return ElfFile(file).has_text(text); }
 
 }  // namespace cudadiag::record

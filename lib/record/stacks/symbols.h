@@ -46,7 +46,7 @@ class LoadedLibrary {
 };
 
 // Finds functions in the program's own executable by the symbol table in its file. The table is not loaded into memory.
-// The file is read in pieces and never mapped: if a mapped file were truncated, the program would be killed (SIGBUS).
+// Files are read in pieces and never mapped: if a mapped file were truncated, the program would be killed (SIGBUS).
 struct CodeRange {
   std::uintptr_t begin = 0, end = 0;
   bool has(std::uintptr_t address) const { return address >= begin && address < end; }
@@ -61,5 +61,8 @@ struct NamedFunction {
 // Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table larger than
 // 64 MiB.
 bool find_in_executable(std::span<NamedFunction> functions);
+
+// Returns whether the read-only data of an executable or library contains the text. Reads at most 64 MiB.
+bool has_text(const char* file, std::string_view text);
 
 }  // namespace cudadiag::record

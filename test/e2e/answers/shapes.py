@@ -56,16 +56,17 @@ def a_path_that_is_no_text_is_shown_byte_for_byte(machine):
 
 
 def launch_has_the_name_of_the_call_that_the_program_made(machine):
-    machine.run(machine.build / "targets/unchecked_launch")
-    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of the runtime")
-    machine.run(machine.build / "targets/refused_launch")
-    expect(machine.report()["findings"][0]["reported_at"]["api"], "cuLaunchKernel", "call of the driver")
-    machine.run(machine.build / "targets/second_runtime", "linked")
-    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of a linked-in runtime")
-    machine.plan("fail api=cuModuleLoadData nth=1 code=209")
-    machine.run(machine.build / "targets/unchecked_launch")
-    finding = machine.report()["findings"][0]
-    expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"), "no GPU code")
+    for way in "cupti", "hooks":
+        machine.plan("")
+        for target, words, api in (("unchecked_launch", [], "cudaLaunchKernel"), ("refused_launch", [], "cuLaunchKernel"),
+                                   ("second_runtime", ["linked"], "cudaLaunchKernel")):
+            machine.run(machine.build / "targets" / target, *words, options=[f"--watch-by={way}"])
+            expect(machine.report()["findings"][0]["reported_at"]["api"], api, f"{way}: {target}")
+        machine.plan("fail api=cuModuleLoadData nth=1 code=209")
+        machine.run(machine.build / "targets/unchecked_launch", options=[f"--watch-by={way}"])
+        finding = machine.report()["findings"][0]
+        expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"),
+               f"{way}: no GPU code")
 
 
 def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from harness import DATA, expect, expect_in, expect_success, in_namespace
+from harness import DATA, expect, expect_in, expect_success, in_namespace, program
 
 FAULT = "fault kernel=scale nth=3 code=700"
 
@@ -44,6 +44,49 @@ def hooks_name_the_kernels_of_a_driver_that_does_not(machine):
         by_cupti, by_hooks = (_answer(machine, target, f"--watch-by={way}") for way in ("cupti", "hooks"))
         expect(by_hooks, by_cupti, target)
         expect([answer[4] for answer in by_hooks], [kernel], f"{target}: kernel")
+
+
+def _notes_about_runtimes(machine, *command, options=("--watch-by=hooks",)):
+    """Returns the failed calls that the program handled, and the notes about runtimes whose calls are not seen."""
+    machine.run(*command, options=["-o", "here", *options])
+    notes = machine.report("-o", "here")["notes"]
+    return [[note["text"] for note in notes if note["code"] == code] for code in ("error-handled", "runtime-not-seen")]
+
+
+def hooks_see_runtimes_that_are_opened_later(machine):
+    sim = machine.build / "sim"
+    elsewhere = machine.folder / "elsewhere/libcudart.so.13"
+    elsewhere.parent.mkdir()
+    shutil.copy(sim / "libcudart.so.13", elsewhere)
+    for others in ([sim / "libcudart.so.13"], [sim / "libcudart.so.13", sim / "12/libcudart.so.12"],
+                   [elsewhere, sim / "libcudart.so.13"]):
+        command = program("late_runtimes.py", *others)
+        by_cupti = _notes_about_runtimes(machine, *command, options=["--watch-by=cupti"])
+        by_hooks = _notes_about_runtimes(machine, *command)
+        expect(by_hooks, by_cupti, f"{others}")
+        assert by_hooks[0], f"{others}: no call is handled"
+    third = program("late_runtimes.py", sim / "libcudart.so.13", sim / "12/libcudart.so.12", elsewhere)
+    expect(_notes_about_runtimes(machine, *third)[1],
+           [f"errors that the CUDA runtime in {elsewhere} does not pass on were not recorded: use --watch-by=cupti, without "
+            "--once"], "a third runtime")
+
+
+def runtimes_that_hooks_do_not_see_are_named(machine):
+    sim, installed = machine.build / "sim", machine.folder / "lib/python3/site-packages/libsolver.so.1"
+    installed.parent.mkdir(parents=True)
+    shutil.copy(sim / "libsolver.so.1", installed)
+    shutil.copy(sim / "libcudart.so.13", older := machine.folder / "libcudart.so.11")
+    linked = machine.build / "targets/linked_runtime"
+    for command, named in ((program("late_runtimes.py", sim / "libsolver.so.1"), sim / "libsolver.so.1"),
+                           (program("late_runtimes.py", older), older),
+                           (program("late_runtimes.py", installed), None), ([linked], linked),
+                           ([machine.build / "targets/third_of_ten"], None)):
+        told = _notes_about_runtimes(machine, *command)[1]
+        expect([f"CUDA runtime in {named} " in text for text in told], [True] if named else [], f"{command}: {told}")
+        by_cupti = _notes_about_runtimes(machine, *command, options=["--watch-by=cupti"])
+        expect(by_cupti[1], [], f"{command}, by CUPTI")
+    result = machine.run(*program("late_runtimes.py", sim / "libsolver.so.1"), options=["--watch-by=hooks"])
+    expect(result.stderr, "", "a program that ends well")
 
 
 def program_that_is_watched_by_hooks_prints_and_ends_as_before(machine):

@@ -1,0 +1,173 @@
+// Finds out from a path whether a module belongs to the user or to a library. The recorder needs this, and so do the
+// rules of the analysis (session/library_paths.h, which describes these functions).
+#pragma once
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <string_view>
+
+namespace cudadiag::wire::library_paths {
+
+inline constexpr std::string_view kSystemFolders[] = {
+    "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
+    "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
+
+// The names of CUDA's libraries, as returned by stem_of().
+inline constexpr std::string_view kCudaStems[] = {
+    "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
+    "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
+    "libcusparseLt",   "libcutensor",        "libcutensorMg",    "libcufile",       "libnccl",       "libnvrtc",
+    "libnvJitLink",    "libnvjpeg",          "libnvToolsExt",    "libnvtx3interop", "libnvidia",     "libnvinfer",
+    "libnvonnxparser", "libnvperf_host",     "libnvperf_target", "libnvfatbin",     "libnvblas",     "libnvshmem_host",
+    "libcudadevrt",    "libcudadiag_record", "libaccinj64",      "libnppc",         "libnpps"};
+inline constexpr std::string_view kCudaStemPrefixes[] = {
+    "libcudnn_adv",       "libcudnn_cnn", "libcudnn_engines", "libcudnn_graph",
+    "libcudnn_heuristic", "libcudnn_ops", "libnppi",          "libnvinfer_",
+    "libnvidia-",         "libnvrtc-",    "libnccl-"};
+
+inline constexpr std::string_view kLibraryStems[] = {"libtorch",
+                                                     "libtorch_cpu",
+                                                     "libtorch_cuda",
+                                                     "libtorch_cuda_linalg",
+                                                     "libtorch_hip",
+                                                     "libtorch_python",
+                                                     "libtorch_global_deps",
+                                                     "libtorch_nvshmem",
+                                                     "libtorch_xpu",
+                                                     "libc10",
+                                                     "libc10_cuda",
+                                                     "libc10_hip",
+                                                     "libc10_xpu",
+                                                     "libshm",
+                                                     "libtensorflow",
+                                                     "libtensorflow_cc",
+                                                     "libonnxruntime",
+                                                     "libstdc++",
+                                                     "libc++",
+                                                     "libc++abi",
+                                                     "libgcc_s",
+                                                     "libgomp",
+                                                     "libomp",
+                                                     "libiomp5",
+                                                     "libffi",
+                                                     "__triton_launcher",
+                                                     "libc",
+                                                     "libm",
+                                                     "libdl",
+                                                     "libpthread",
+                                                     "librt",
+                                                     "ld"};
+inline constexpr std::string_view kLibraryStemPrefixes[] = {"libcaffe2", "libonnxruntime_providers_", "ld-linux",
+                                                            "linux-vdso"};
+
+// Folders in which compilers store code at run time. Instead of lines in these folders, reports show the Python line
+// that called the code.
+inline constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
+                                                       "/.triton/dump/"};
+
+template <typename Prefixes>
+bool starts_with_any(std::string_view text, const Prefixes& prefixes) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](auto prefix) { return text.starts_with(prefix); });
+}
+
+template <typename Parts>
+bool contains_any(std::string_view text, const Parts& parts) {
+  return std::any_of(std::begin(parts), std::end(parts), [&](auto part) { return text.find(part) != text.npos; });
+}
+
+template <typename Texts>
+bool equals_any(std::string_view text, const Texts& texts) {
+  return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
+}
+
+inline std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Returns the name up to its first '.'. Also removes a suffix after '-' if it is the hash of a wheel or the version of
+// an old C library. Examples: `libcudart` for libcudart-d0da41ae.so.11.0, `libc` for libc-2.31.so. Other suffixes stay:
+// `libcuda-kernels` is not one of CUDA's libraries.
+inline std::string_view stem_of(std::string_view path) {
+  auto name = base_name(path);
+  name = name.substr(0, name.find('.'));
+  constexpr std::size_t kHash = 8;  // digits of a hash
+  const auto dash = name.rfind('-');
+  const auto end = name.substr(dash + 1);
+  const bool is_hash = end.size() == kHash && end.find_first_not_of("0123456789abcdef") == end.npos;
+  return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
+}
+
+// Returns whether the text is a Python version such as "3" or "3.13t". The letters at its end mark debug and
+// free-threaded builds.
+inline bool is_python_version(std::string_view text) {
+  while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
+}
+
+// Returns whether the path contains a folder `python3.12` or an archive `python312.zip` below a folder `lib`.
+inline bool is_below_standard_library(std::string_view path) {
+  for (const std::string_view lib : {"/lib/python", "/lib64/python"}) {
+    for (auto at = path.find(lib); at != path.npos; at = path.find(lib, at + 1)) {
+      auto name = path.substr(at + lib.size());
+      const auto end = name.find('/');
+      if (end == name.npos) continue;
+      name = name.substr(0, end);
+      if (name.ends_with(".zip")) name.remove_suffix(4);
+      if (!name.empty() && is_python_version(name)) return true;
+    }
+  }
+  return false;
+}
+
+// Returns whether the file is named like an Inductor file: a hash, in a folder named after two letters of the hash, as
+// in `ab/cabq….py`.
+inline bool has_inductor_name(std::string_view path) {
+  constexpr std::size_t kHash = 52;
+  const auto name = base_name(path);
+  if (!name.ends_with(".py") || name.size() != kHash + 3 || name[0] != 'c') return false;
+  const auto folder = path.substr(0, path.size() - name.size());
+  const auto is_base32 = [](unsigned char c) { return std::islower(c) || (c >= '2' && c <= '7'); };
+  const auto end = folder.size();
+  return end >= 4 && folder[end - 4] == '/' && folder.substr(end - 3, 2) == name.substr(1, 2) &&
+         std::all_of(name.begin(), name.begin() + kHash, is_base32);
+}
+
+inline bool is_generated(std::string_view path) {
+  return contains_any(path, kGeneratedParts) || has_inductor_name(path);
+}
+
+inline bool is_python_library(std::string_view path) {
+  constexpr std::string_view kPackageFolders[] = {"/site-packages/",
+                                                  "/dist-packages/",
+                                                  "/__pypackages__/",
+                                                  ".whl/",
+                                                  ".egg/",
+                                                  "/.cache/torch/hub/",
+                                                  "/.cache/huggingface/modules/"};
+  // In CuPy's tracebacks, the paths of sources that Cython compiled are relative to the folder in which CuPy was built.
+  const bool is_of_cupy = path.find("/cupy/") != path.npos && path.ends_with(".pyx");
+  return is_of_cupy || contains_any(path, kPackageFolders) || is_below_standard_library(path);
+}
+
+inline bool is_cuda_module(std::string_view path) {
+  const auto stem = stem_of(path);
+  return equals_any(stem, kCudaStems) || starts_with_any(stem, kCudaStemPrefixes);
+}
+
+inline bool is_interpreter(std::string_view module) {
+  auto name = base_name(module);
+  constexpr std::string_view kPython = "python", kLibrary = "libpython";
+  if (name.starts_with(kLibrary)) return is_python_version(name.substr(kLibrary.size(), 1));
+  if (!name.starts_with(kPython)) return false;
+  name.remove_prefix(kPython.size());
+  return is_python_version(name);
+}
+
+inline bool is_module_of_users(std::string_view path) {
+  if (path.empty() || path.starts_with('[')) return false;  // "[vdso]"
+  const auto stem = stem_of(path);
+  return !starts_with_any(path, kSystemFolders) && !is_cuda_module(path) && !equals_any(stem, kLibraryStems) &&
+         !starts_with_any(stem, kLibraryStemPrefixes) && !is_python_library(path) && !is_interpreter(path) &&
+         !is_generated(path);
+}
+
+}  // namespace cudadiag::wire::library_paths
