@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kOthersNamed = 2;
 constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
 // Side effects of a rerun by cudadiag bisect, without and with --isolated.
-constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it cannot change your files";
+constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it changes no files";
 
 Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};

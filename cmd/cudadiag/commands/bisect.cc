@@ -192,7 +192,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   launch::SignalRelay relay;
   launch::ignore_signal_here(SIGXFSZ);
   const char* how =
-      plan.isolated ? "in isolation, so it cannot change your files: " : "without isolation, so it can write files: ";
+      plan.isolated ? "in isolation, so it changes no files: " : "without isolation, so it can write files: ";
   say(std::string("running the command again ") + how + command_line(session.manifest));
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
   if (const auto edited = symbolize::rewritten_files(session); !edited.empty()) {

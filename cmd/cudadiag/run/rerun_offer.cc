@@ -82,7 +82,7 @@ class Offer {
     outlook.runs = supervise::planned_reruns(known());
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) {
-      outlook.limits = "it cannot change your files";
+      outlook.limits = "it changes no files";
     } else if (const auto missing = launch::missing_isolation(); missing && may_ask()) {
       outlook.limits = "it can repeat everything that the program does (not isolated: " + *missing + ")";
     } else {

@@ -32,13 +32,13 @@ struct RerunOutlook {
   unsigned runs = 0;
   double seconds = 0;     // expected for each rerun
   std::string purpose;    // "to prove this" or "to find out more"
-  std::string limits;     // such as "it cannot change your files"; empty if there are none
+  std::string limits;     // such as "it changes no files"; empty if there are none
   std::string warning{};  // whom the reruns can harm, as a sentence without its period; empty if nobody
 };
 
-// Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot change your files."
+// Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files."
 std::string question(const RerunOutlook& outlook);
-// Returns text such as "running the command again to prove this: usually 2 runs, about 6 s each; it cannot change your files
+// Returns text such as "running the command again to prove this: usually 2 runs, about 6 s each; it changes no files
 // (turn off: --rerun=never)".
 std::string announcement(const RerunOutlook& outlook);
 

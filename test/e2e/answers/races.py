@@ -210,7 +210,7 @@ def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
 def races_are_rerun_later_when_they_were_not(machine):
     result, report, _ = _racing(machine, options=["--rerun=never"])
     expect_in("# names the tensors, in ", result.stderr, "what to do")
-    expect_in("; it cannot change your files\n", result.stderr, "limits")
+    expect_in("; it changes no files\n", result.stderr, "limits")
     expect_in(" --isolated  # ", result.stderr, "command")
     expect(len(report["passes"]), 1, "passes")
     text = expect_success(machine.cudadiag("bisect", "--no-values", timeout=60)).stdout

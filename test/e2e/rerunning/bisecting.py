@@ -80,7 +80,7 @@ def bisect_isolates_its_reruns_if_asked(machine):
         expect(lines_of(log), 1, "changes by the run")
         expect_in(" --isolated  # ", machine.cudadiag("report", "-v").stdout, "report of the run")
         done = expect_unproven(bisect(machine, "--isolated", "--write-limit=0"))
-        expect_in("running the command again in isolation, so it cannot change your files: ", done.stderr, "announcement")
+        expect_in("running the command again in isolation, so it changes no files: ", done.stderr, "announcement")
         (_, again) = machine.report()["passes"]
         expect((again["isolated"], bool(again["kept_from"])), (True, True), "whether the rerun was isolated, and kept from something")
         expect(lines_of(log), 1, "changes after it")

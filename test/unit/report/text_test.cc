@@ -418,7 +418,7 @@ TEST_CASE("a first rerun is isolated if the machine can isolate it, and a later 
   const auto names = [&](const char* command) {
     return write_text(report, options).find(command) != std::string::npos;
   };
-  CHECK(names("Next    cudadiag bisect /s --isolated  # about 62 s a rerun; it cannot change your files\n"));
+  CHECK(names("Next    cudadiag bisect /s --isolated  # about 62 s a rerun; it changes no files\n"));
   CHECK_FALSE(names("it can write files"));
   report.passes.push_back({cudadiag::session::PassKind::confirm, "was kept from writing mine.log", 3, 0, 0});
   report.passes.back().leaves_proof_open = true;
