@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostEntries = 20'000;
+constexpr std::size_t kMostEntries = 20'000, kMostHidden = 1000;
 constexpr auto kListing = std::chrono::milliseconds(50);
 // A file system takes times from a clock that lags behind by up to a tick.
 constexpr auto kTick = std::chrono::milliseconds(20);
@@ -186,6 +186,8 @@ Beginning::Since Beginning::since(const session::Session& session) const {
                                     [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
     if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since.made);
   }
+  // The names are arguments of another process.
+  if (since.made.size() > kMostHidden) since.made.clear();
   return since;
 }
 

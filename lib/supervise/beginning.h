@@ -22,7 +22,7 @@ namespace cudadiag::supervise {
 class Beginning {
  public:
   // Lists the working folder and the folders that the command names, with everything below them, in at most 50 ms. If
-  // they have more than 20,000 entries, nothing will be hidden.
+  // they have more than 20,000 entries, nothing will be hidden. The same holds if more than 1,000 names are new.
   static Beginning list(const std::vector<std::string>& command);
 
   struct Since {

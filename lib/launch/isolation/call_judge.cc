@@ -161,6 +161,9 @@ struct CallJudge::Call {
   Verdict refuse(int error, std::string object) const {
     return {error, session::KeptFrom{rule.deed, std::move(object)}};
   }
+  Verdict refuse_large(const SeenPath& seen) const {
+    return refuse(ENOSPC, seen.path.native() + ", which is larger than --write-limit");
+  }
   // Answers a call whose path cannot be checked. The path is empty if the thread's memory cannot be read.
   Verdict refuse_unchecked(const SeenPath& seen) const {
     return seen.path.empty() ? Verdict{seen.error, {}} : refuse(seen.error, seen.path.native());
@@ -268,6 +271,11 @@ bool CallJudge::may_change(const SeenPath& seen) const {
   return is_below(seen.path, isolation_.folders) && !is_outside && !is_fixed(seen.path);
 }
 
+bool CallJudge::is_too_large(const SeenPath& seen) const {
+  return overlays_ != nullptr && seen.has_type(S_IFREG) && seen.status.stx_size > overlays_->write_limit() &&
+         overlays_->tree_of(seen.path) != nullptr && !overlays_->is_written(seen.path);
+}
+
 bool CallJudge::is_fixed(const fs::path& path) const { return overlays_ != nullptr && overlays_->is_fixed(path); }
 
 bool CallJudge::is_refused_anyway(const fs::path& path) const {
@@ -315,10 +323,7 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, 
     return open_here(call, seen, flags, mode);
   }
   if (seen.exists ? may_use(seen) : may_make(seen)) {
-    // The kernel would first copy the whole file to the overlay.
-    const bool is_copied = overlays_ != nullptr && seen.has_type(S_IFREG) && (flags & O_TRUNC) == 0 &&
-                           seen.status.stx_size > overlays_->write_limit() && !overlays_->is_written(seen.path);
-    return is_copied ? call.refuse(ENOSPC, seen.path.native() + ", which is larger than --write-limit") : kLetThrough;
+    return (flags & O_TRUNC) == 0 && is_too_large(seen) ? call.refuse_large(seen) : kLetThrough;
   }
   if (is_refused_anyway(seen.exists ? seen.path : seen.path.parent_path())) return kLetThrough;
   return call.refuse(EACCES, seen.path.native());
@@ -384,6 +389,7 @@ CallJudge::Verdict CallJudge::judge_path(const Call& call) {
     if (makes && on_folder) return make_shared_folder(call, seen);
     if (rule.kind == Kind::remove && !on_folder && is_made(seen) && !seen.has_type(S_IFDIR)) return remove_shared(seen);
   }
+  if (rule.kind == Kind::change && copies_whole() && is_too_large(seen)) return call.refuse_large(seen);
   if (makes ? may_make(seen) : may_change(seen)) return kLetThrough;
   const bool in_folder = makes || rule.kind == Kind::remove;
   if (rule.deed != Deed::change && is_refused_anyway(in_folder ? seen.path.parent_path() : seen.path)) {
@@ -411,7 +417,11 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   const bool to_shared = is_shared_entry(to) && (first_name || is_made(from));
   const bool to_ours = to.exists ? may_change(to) : may_make(to) || to_shared;
   if (from_ours && to_ours) {
+    if (copies_whole() && is_too_large(from)) return call.refuse_large(from);
     if (first_name) remember(identity_of(from.status));
+    // Each tree is a file system of its own, even if both are on one disk. The program fails, or copies the file.
+    const bool apart = overlays_ != nullptr && overlays_->tree_of(from.path) != overlays_->tree_of(to.path);
+    if (apart) return {0, session::KeptFrom{call.rule.deed, to.path.native()}};
     return kLetThrough;
   }
   const SeenPath& theirs = from_ours ? to : from;
@@ -422,6 +432,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
 CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor) {
   const SeenPath seen = see_itself(call.thread, descriptor);
   if (seen.error != 0) return call.refuse_unchecked(seen);
+  if (copies_whole() && is_too_large(seen)) return call.refuse_large(seen);
   if (!seen.is_file || may_change(seen)) return kLetThrough;
   return call.refuse(EPERM, seen.path.native());
 }

@@ -85,6 +85,10 @@ class CallJudge {
   bool may_use(const SeenPath& seen) const;
   bool may_make(const SeenPath& seen) const;
   bool is_fixed(const std::filesystem::path& path) const;
+  // Returns true if the kernel would first copy the file to an overlay, and the file is larger than that may be.
+  bool is_too_large(const SeenPath& seen) const;
+  // Returns true if even a change of a name or mode copies the whole file.
+  bool copies_whole() const { return overlays_ != nullptr && overlays_->is_measured(); }
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
   // Returns true if the kernel would refuse to change this file even without isolation, because the user lacks the rights

@@ -115,6 +115,11 @@ std::vector<fs::path> likely_folders(const std::vector<std::string>& command) {
   return likely;
 }
 
+bool is_own(const fs::path& file) {
+  struct stat status {};
+  return ::lstat(file.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
 // Chooses the trees that get an overlay.
 class TreeChoice {
  public:
@@ -123,7 +128,7 @@ class TreeChoice {
 
   // With CAP_SYS_ADMIN: all that may hold files of programs.
   std::set<fs::path> all() {
-    add_children("/", [](const fs::path&) { return true; });
+    add_children("/", [&](const fs::path& child) { return !is_read_only(child); });
     for (const MountPoint& mount : mounts_) {
       if (mount.path != "/" && is_data(mount)) trees_.insert(mount.path);
     }
@@ -133,7 +138,7 @@ class TreeChoice {
   // In a user namespace: this user's own folders.
   std::set<fs::path> own() {
     for (const fs::path& each : likely_) {
-      if (!is_system(each)) add_own(each);
+      if (!is_system(each) && !is_read_only(each)) add_own(each);
     }
     for (const MountPoint& mount : mounts_) {
       if (mount.path == "/" || is_data(mount)) add_children(mount.path, is_own);
@@ -165,6 +170,15 @@ class TreeChoice {
                                         [&](const fs::path& each) { return is_below(each, {mount.path}); });
   }
 
+  // Returns true if the innermost mount that holds the folder is read-only.
+  bool is_read_only(const fs::path& folder) const {
+    const MountPoint* innermost = nullptr;
+    for (const MountPoint& mount : mounts_) {
+      if (is_below(folder, {mount.path})) innermost = &mount;
+    }
+    return innermost != nullptr && innermost->read_only;
+  }
+
   bool has_mounts(const fs::path& tree) const {
     return std::any_of(mounts_.begin(), mounts_.end(),
                        [&](const MountPoint& mount) { return mount.path != tree && is_below(mount.path, {tree}); });
@@ -172,11 +186,6 @@ class TreeChoice {
 
   bool is_mount(const fs::path& path) const {
     return std::any_of(mounts_.begin(), mounts_.end(), [&](const MountPoint& mount) { return mount.path == path; });
-  }
-
-  static bool is_own(const fs::path& folder) {
-    struct stat status {};
-    return ::lstat(folder.c_str(), &status) == 0 && status.st_uid == ::geteuid();
   }
 
   // Adds the outermost folder above `folder` that belongs to this user. The kernel would have to copy the folders of
@@ -211,6 +220,15 @@ class TreeChoice {
   std::set<fs::path> trees_;
 };
 
+// Returns true if this user owns anything in the folder, apart from `own`.
+bool has_own_files(const fs::path& folder, const fs::path& own) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path() != own && is_own(it->path())) return true;
+  }
+  return false;
+}
+
 FileDescriptor clone_of(const fs::path& path) {
   return FileDescriptor(static_cast<int>(
       ::syscall(kOpenTree, AT_FDCWD, path.c_str(), kCloneTree | O_CLOEXEC | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)));
@@ -239,12 +257,12 @@ void make_alike(const FileDescriptor& folder, const FileDescriptor& model) {
   ::futimens(folder.get(), times.data());
 }
 
+// Device nodes in an overlay would lead to the devices themselves.
 unsigned long flags_of(const FileDescriptor& folder) {
+  unsigned long flags = MS_NODEV;
   struct statvfs status {};
-  if (::fstatvfs(folder.get(), &status) != 0) return 0;
-  unsigned long flags = 0;
+  if (::fstatvfs(folder.get(), &status) != 0) return flags;
   if ((status.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;
-  if ((status.f_flag & ST_NODEV) != 0) flags |= MS_NODEV;
   if ((status.f_flag & ST_NOEXEC) != 0) flags |= MS_NOEXEC;
   return flags;
 }
@@ -280,9 +298,15 @@ bool mount_overlay(const fs::path& place, const FileDescriptor& lower, const Fil
   });
 }
 
+// Limits the number of files, too, because an empty file takes memory.
+std::string limits(std::uint64_t bytes) {
+  constexpr std::uint64_t kLeastFiles = 1000, kBytesOfFile = 16 << 10;
+  return "size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(kLeastFiles + bytes / kBytesOfFile);
+}
+
 // Mounts a tmpfs at `place`. Returns its folder.
 FileDescriptor mount_tmpfs(const fs::path& place, std::uint64_t bytes) {
-  const std::string options = "mode=0700,size=" + std::to_string(bytes);
+  const std::string options = "mode=0700," + limits(bytes);
   if (::mount("tmpfs", place.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return FileDescriptor();
   return base::open_plain_folder(AT_FDCWD, place.c_str());
 }
@@ -306,17 +330,6 @@ Entry try_overlay() {
   const bool works = folder.valid() && mount_overlay(place, folder, written, "0", entry != Entry::direct) &&
                      FileDescriptor(::creat((place / "file").c_str(), 0600)).valid();
   return works ? entry : Entry::refused;
-}
-
-std::uint64_t bytes_in(const FileDescriptor& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(path_through(folder) / "", error), end; it != end; it.increment(error)) {
-    struct stat status {};
-    constexpr std::uint64_t kBlock = 512;
-    if (::lstat(it->path().c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_blocks) * kBlock;
-  }
-  return bytes;
 }
 
 std::uint64_t number_in(const fs::path& file) {
@@ -371,13 +384,15 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   // Chosen first, because a user namespace shows other owners.
   const std::vector<MountPoint> mounts = mounts_here();
   std::set<fs::path> all = TreeChoice(mounts, command).all(), own = TreeChoice(mounts, command).own();
+  const bool has_other_own_files = has_own_files(kSharedMemory, request.shared);
   const Entry entry = enter_mount_namespace();
   if (entry == Entry::refused) return fail("cannot create a mount namespace");
   Overlays overlays;
   overlays.in_user_namespace_ = entry == Entry::in_user_namespace;
   overlays.write_limit_ = request.write_limit;
   std::set<fs::path>& chosen = overlays.in_user_namespace_ ? own : all;
-  if (overlays.in_user_namespace_ && !request.shared.empty()) chosen.erase(kSharedMemory);
+  const bool may_cover = !request.shared.empty() && !has_other_own_files;
+  if (overlays.in_user_namespace_ && may_cover) chosen.erase(kSharedMemory);
   const std::vector<fs::path> trees(chosen.begin(), chosen.end());
   if (trees.empty()) return fail("cannot find a folder for an overlay");
 
@@ -392,7 +407,7 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
     if (!lower.contains(mount.path) && is_below(mount.path, trees)) covered[mount.path] = clone_of(mount.path);
   }
   if (!pass.valid()) return fail("cannot clone the folder of the pass");
-  if (!overlays.open_written(request, trees.front())) return fail("cannot mount a tmpfs");
+  if (!overlays.open_written(request, may_cover ? trees.front() : fs::path())) return fail("cannot mount a tmpfs");
 
   // Mounts each tree, and what was mounted in it. A path sorts before the paths below it.
   auto next_covered = covered.begin();
@@ -442,11 +457,16 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
 
 // Chooses where the rerun's files go. Tries the folder in /dev/shm with an overlay, which is then unmounted.
 bool Overlays::open_written(const OverlayRequest& request, const fs::path& tree) {
-  if (in_user_namespace_ && !request.shared.empty()) {
+  if (in_user_namespace_ && !tree.empty()) {
     written_ = base::open_plain_folder(AT_FDCWD, request.shared.c_str());
     const FileDescriptor lower(::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     is_measured_ = written_.valid() && mount_overlay(tree, lower, written_, "trial", true);
-    if (is_measured_) return ::umount2(tree.c_str(), MNT_DETACH) == 0;
+    struct statvfs status {};
+    if (is_measured_ && ::fstatvfs(written_.get(), &status) == 0) {
+      free_before_ = status.f_bfree * status.f_frsize;
+      return ::umount2(tree.c_str(), MNT_DETACH) == 0;
+    }
+    is_measured_ = false;
   }
   written_ = mount_tmpfs(request.pass.parent_path(), request.write_limit);
   return written_.valid();
@@ -454,7 +474,7 @@ bool Overlays::open_written(const OverlayRequest& request, const fs::path& tree)
 
 // Gives the rerun a /dev/shm of its own, which hides the folder with what it writes.
 bool Overlays::mount_shared_memory() {
-  const std::string options = "mode=1777,size=" + std::to_string(write_limit_);
+  const std::string options = "mode=1777," + limits(write_limit_ / 2);
   if (::mount("tmpfs", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return false;
   trees_.emplace_back(kSharedMemory);
   uppers_.emplace_back("none");
@@ -470,29 +490,36 @@ void Overlays::add_tree(const fs::path& tree, const FileDescriptor& lower) {
   mounts_.insert(mount_id(tree));
 }
 
+const fs::path* Overlays::tree_of(const fs::path& file) const {
+  // The last tree that contains the file is the innermost one.
+  const auto found =
+      std::find_if(trees_.rbegin(), trees_.rend(), [&](const auto& tree) { return is_below(file, {tree}); });
+  return found == trees_.rend() ? nullptr : &*found;
+}
+
 bool Overlays::was_read_only(const fs::path& path) const { return is_below(path, read_only_); }
 
 bool Overlays::is_written(const fs::path& file) const {
-  // The last tree that contains the file is the innermost one.
-  for (std::size_t i = trees_.size(); i-- > 0;) {
-    if (!is_below(file, {trees_[i]})) continue;
-    const fs::path upper = fs::path(uppers_[i]) / file.lexically_relative(trees_[i]);
-    struct stat status {};
-    return ::fstatat(written_.get(), upper.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  }
-  return false;
+  const fs::path* tree = tree_of(file);
+  if (tree == nullptr) return false;
+  const std::string& upper = uppers_[static_cast<std::size_t>(tree - trees_.data())];
+  struct stat status {};
+  const fs::path copy = fs::path(upper) / file.lexically_relative(*tree);
+  return ::fstatat(written_.get(), copy.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool Overlays::is_fixed(const fs::path& file) const {
   struct stat status {};
-  if (!in_user_namespace_ || ::lstat(file.c_str(), &status) != 0 || status.st_uid == ::geteuid()) return false;
-  return is_below(file, trees_) && !is_written(file);
+  if (!in_user_namespace_ || ::lstat(file.c_str(), &status) != 0) return false;
+  const bool is_foreign = status.st_uid != ::geteuid() || (!is_measured_ && status.st_gid != ::getegid());
+  return is_foreign && is_below(file, trees_) && !is_written(file);
 }
 
 bool Overlays::is_full() const {
-  if (is_measured_) return bytes_in(written_) > write_limit_;
   struct statvfs status {};
-  return ::fstatvfs(written_.get(), &status) == 0 && (status.f_bfree == 0 || status.f_ffree == 0);
+  if (::fstatvfs(written_.get(), &status) != 0) return false;
+  if (!is_measured_) return status.f_bfree == 0 || status.f_ffree == 0;
+  return status.f_bfree * status.f_frsize + write_limit_ / 2 < free_before_;
 }
 
 Entry entry_to_overlays() {

@@ -8,7 +8,8 @@
 // Other users get them in a user namespace, in which the kernel permits less: a tree may have no mounts in it, and files
 // of other users cannot be written. Therefore, the trees are the user's own folders in which programs write. A tmpfs that
 // is mounted there can hold only files of the user's first group, so what the rerun writes goes to a folder in the
-// machine's own /dev/shm. The supervisor measures this folder. In its place, the rerun has a tmpfs.
+// machine's own /dev/shm. The supervisor measures this folder: half of the limit. In place of
+// /dev/shm, the rerun has a tmpfs for the other half. A user with other files in /dev/shm gets only a tmpfs for all.
 //
 // A tree that cannot have an overlay, such as one on two layers of overlays already, is read-only.
 #pragma once
@@ -47,12 +48,15 @@ class Overlays {
   bool owns(std::uint64_t mount) const { return mounts_.contains(mount); }
   // Returns true if it was read-only before, so that the program could not have written there either.
   bool was_read_only(const std::filesystem::path& path) const;
+  // Returns the tree that contains the file; null if none does.
+  const std::filesystem::path* tree_of(const std::filesystem::path& file) const;
   // Returns true if the rerun has written to the file, or created it. Other pipes and sockets lead to nobody.
   bool is_written(const std::filesystem::path& file) const;
   // Returns true if the kernel cannot copy the file or folder to the overlay, so that nothing can be changed in it.
   bool is_fixed(const std::filesystem::path& file) const;
   std::uint64_t write_limit() const { return write_limit_; }
-  // Returns true if the rerun has written as much as it may. Reads the whole folder if it is measured.
+  // Returns true if the rerun has written as much as it may. If this is measured, what other programs write to /dev/shm
+  // meanwhile counts, too.
   bool is_full() const;
   // Returns true if the kernel does not know the limit, so that the rerun must be ended when it is reached.
   bool is_measured() const { return is_measured_; }
@@ -71,6 +75,7 @@ class Overlays {
   base::FileDescriptor written_;  // a tmpfs, or a folder in /dev/shm
   bool is_measured_ = false, in_user_namespace_ = false;
   std::uint64_t write_limit_ = 0;
+  std::uint64_t free_before_ = 0;  // bytes that were free in /dev/shm
 };
 
 // Returns how reruns get overlays on this machine. Tries it in a child process, once.

@@ -218,7 +218,9 @@ void Supervised::take_over() {
   ::kill(supervisor_, SIGKILL);
   end_orphans(kForced);
   const bool listed = std::find(left_.begin(), left_.end(), supervisor_) != left_.end();
-  if (reap_children() && end_of_child(supervisor_) == nullptr && !listed) left_.push_back(supervisor_);
+  // After its last packet, the supervisor only frees the memory of what the rerun wrote, which may take seconds.
+  const bool is_left = reap_children() && end_of_child(supervisor_) == nullptr && !listed;
+  if (is_left && !over_at_) left_.push_back(supervisor_);
   reaped_ = true;
 }
 

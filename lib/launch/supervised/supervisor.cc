@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,6 +92,22 @@ std::vector<std::string> environment_but_arena() {
     if (!std::string_view(*entry).starts_with(arena)) result.emplace_back(*entry);
   }
   return result;
+}
+
+// Opens the input through the overlays. Through the descriptor that the launcher opened, the rerun could change the mode
+// of the file itself.
+void reopen_input() {
+  struct stat before {
+  }, after{};
+  if (::fstat(STDIN_FILENO, &before) != 0 || !S_ISREG(before.st_mode)) return;
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/fd/0", error);
+  const base::FileDescriptor again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const bool same = again.valid() && ::fstat(again.get(), &after) == 0 && after.st_size == before.st_size &&
+                    after.st_mtim.tv_sec == before.st_mtim.tv_sec && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+  if (!same) return;
+  ::lseek(again.get(), ::lseek(STDIN_FILENO, 0, SEEK_CUR), SEEK_SET);
+  ::dup2(again.get(), STDIN_FILENO);
 }
 
 session::KeptFrom too_much(const Overlays& overlays) {
@@ -351,6 +369,7 @@ int supervise(int argc, char** argv) {
       supervision::send(arguments.socket, {Packet::Kind::failed, errno, failed});
       return 125;
     }
+    reopen_input();
     auto& folders = arguments.isolation->folders;
     folders.insert(folders.end(), overlays->trees().begin(), overlays->trees().end());
   }

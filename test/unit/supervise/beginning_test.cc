@@ -153,3 +153,10 @@ TEST_CASE("nothing is hidden in a folder with very many entries") {
   folder.add("log");
   CHECK(folder.made_since(beginning).empty());
 }
+
+TEST_CASE("nothing is hidden if very many names are new") {
+  const Folder folder;
+  const Beginning beginning = Beginning::list({"program"});
+  for (int number = 0; number < 1001; ++number) folder.add("log" + std::to_string(number));
+  CHECK(folder.made_since(beginning).empty());
+}
