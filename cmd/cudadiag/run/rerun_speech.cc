@@ -148,7 +148,8 @@ void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
 void RerunSpeech::runs(const RerunSpec& spec, const supervise::RerunProgress& progress) {
   if (!progress_) progress_.emplace(doing(spec.kind), progress.operations ? spec.operations : 0, spec.expected_seconds);
   if (progress.dump_bytes > 0) {
-    progress_->now_waits_for(fmt::format("the driver is writing a GPU core dump: {} MB", (progress.dump_bytes >> 20) + 1));
+    progress_->now_waits_for(
+        fmt::format("the driver is writing a GPU core dump: {} MB", (progress.dump_bytes >> 20) + 1));
   }
   progress_->show(progress.operations.value_or(0));
 }

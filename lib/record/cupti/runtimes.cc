@@ -75,7 +75,9 @@ class Caller {
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
     if (count_ == 0)
-      library_ = name.starts_with(kLibrary) ? static_cast<int>(leading_number(name.substr(kLibrary.size()))) : 0;
+      library_ = name.starts_with(kLibrary)
+                     ? static_cast<int>(leading_number(wire::library_paths::part(name, kLibrary.size())))
+                     : 0;
     module_ = module;
     room_->calls[count_++] = address;
   }

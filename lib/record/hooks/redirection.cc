@@ -18,6 +18,7 @@
 #include "record/guest.h"
 #include "record/hooks/wrapper.h"
 #include "record/stacks/symbols.h"
+#include "wire/names/library_paths.h"
 
 namespace cudadiag::record {
 
@@ -301,10 +302,10 @@ void redirect_runtimes(bool (*left_out)(const char* path, void* data), void* dat
 }
 
 int runtime_version(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = wire::library_paths::base_name(path);
   const std::size_t version = name.find(".so.");
   return name.starts_with("libcudart") && version != name.npos
-             ? static_cast<int>(leading_number(name.substr(version + 4)))
+             ? static_cast<int>(leading_number(wire::library_paths::part(name, version + 4)))
              : 0;
 }
 

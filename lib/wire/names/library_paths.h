@@ -81,19 +81,25 @@ bool equals_any(std::string_view text, const Texts& texts) {
   return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
 }
 
-inline std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+// Like substr(), but never throws: the recorder contains no code for exceptions of the standard library.
+constexpr std::string_view part(std::string_view text, std::size_t at, std::size_t size = std::string_view::npos) {
+  at = at < text.size() ? at : text.size();
+  return {text.data() + at, size < text.size() - at ? size : text.size() - at};
+}
+
+inline std::string_view base_name(std::string_view path) { return part(path, path.rfind('/') + 1); }
 
 // Returns the name up to its first '.'. Also removes a suffix after '-' if it is the hash of a wheel or the version of
 // an old C library. Examples: `libcudart` for libcudart-d0da41ae.so.11.0, `libc` for libc-2.31.so. Other suffixes stay:
 // `libcuda-kernels` is not one of CUDA's libraries.
 inline std::string_view stem_of(std::string_view path) {
   auto name = base_name(path);
-  name = name.substr(0, name.find('.'));
+  name = part(name, 0, name.find('.'));
   constexpr std::size_t kHash = 8;  // digits of a hash
   const auto dash = name.rfind('-');
-  const auto end = name.substr(dash + 1);
+  const auto end = part(name, dash + 1);
   const bool is_hash = end.size() == kHash && end.find_first_not_of("0123456789abcdef") == end.npos;
-  return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
+  return is_hash || end.find_first_not_of("0123456789") == end.npos ? part(name, 0, dash) : name;
 }
 
 // Returns whether the text is a Python version such as "3" or "3.13t". The letters at its end mark debug and
@@ -107,10 +113,10 @@ inline bool is_python_version(std::string_view text) {
 inline bool is_below_standard_library(std::string_view path) {
   for (const std::string_view lib : {"/lib/python", "/lib64/python"}) {
     for (auto at = path.find(lib); at != path.npos; at = path.find(lib, at + 1)) {
-      auto name = path.substr(at + lib.size());
+      auto name = part(path, at + lib.size());
       const auto end = name.find('/');
       if (end == name.npos) continue;
-      name = name.substr(0, end);
+      name = part(name, 0, end);
       if (name.ends_with(".zip")) name.remove_suffix(4);
       if (!name.empty() && is_python_version(name)) return true;
     }
@@ -124,10 +130,10 @@ inline bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);
   if (!name.ends_with(".py") || name.size() != kHash + 3 || name[0] != 'c') return false;
-  const auto folder = path.substr(0, path.size() - name.size());
+  const auto folder = part(path, 0, path.size() - name.size());
   const auto is_base32 = [](unsigned char c) { return std::islower(c) || (c >= '2' && c <= '7'); };
   const auto end = folder.size();
-  return end >= 4 && folder[end - 4] == '/' && folder.substr(end - 3, 2) == name.substr(1, 2) &&
+  return end >= 4 && folder[end - 4] == '/' && part(folder, end - 3, 2) == part(name, 1, 2) &&
          std::all_of(name.begin(), name.begin() + kHash, is_base32);
 }
 
@@ -156,7 +162,7 @@ inline bool is_cuda_module(std::string_view path) {
 inline bool is_interpreter(std::string_view module) {
   auto name = base_name(module);
   constexpr std::string_view kPython = "python", kLibrary = "libpython";
-  if (name.starts_with(kLibrary)) return is_python_version(name.substr(kLibrary.size(), 1));
+  if (name.starts_with(kLibrary)) return is_python_version(part(name, kLibrary.size(), 1));
   if (!name.starts_with(kPython)) return false;
   name.remove_prefix(kPython.size());
   return is_python_version(name);
