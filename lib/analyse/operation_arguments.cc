@@ -6,6 +6,7 @@
 
 #include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
+#include "wire/intern.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -169,6 +170,17 @@ const session::Arguments* kept_arguments(const ProcessRecord& record, const Oper
   return found == record.arguments.end() ? nullptr : &*found;
 }
 
+const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& launch,
+                                         const Candidate& of_node) {
+  const bool one = of_node.node != nullptr && of_node.nodes == 1 && of_node.changed == 0 && of_node.node_index != 0;
+  if (!one || of_node.node->type != wire::graph_node::kKernel) return nullptr;
+  const std::uint64_t serial = std::uint64_t{launch.graph} << 32 | (of_node.node_index - 1);
+  const auto found = std::ranges::find_if(record.arguments, [serial](const session::Arguments& arguments) {
+    return arguments.thread == wire::intern::kOfNode && arguments.serial == serial;
+  });
+  return found == record.arguments.end() ? nullptr : &*found;
+}
+
 bool goes_to_host(const session::FailedCall& copy) {
   return copy.call.starts_with("cuMemcpyDtoH") || copy.call.starts_with("cuMemcpyAtoH");
 }
@@ -216,8 +228,10 @@ OperationArguments arguments_of(const Failure& failure) {
   const session::Process& process = again ? *failure.again_process : *failure.process;
   const Operation& operation = again ? *failure.again : *failure.candidates.front().operation;
   Reader reader(process.record, operation);
-  if (operation.kind == wire::operation::Kind::kernel) {
-    const session::Arguments* kept = kept_arguments(process.record, operation);
+  const Candidate& candidate = failure.candidates.front();
+  if (operation.kind == wire::operation::Kind::kernel || candidate.node != nullptr) {
+    const session::Arguments* kept = candidate.node == nullptr ? kept_arguments(process.record, operation)
+                                                               : kept_arguments(process.record, operation, candidate);
     if (kept == nullptr) return found;
     for (std::size_t i = 0; i < kept->parameters.size(); ++i) reader.add_parameter(i + 1, kept->parameters[i]);
     found.cut = (kept->flags & wire::intern::kCut) != 0;

@@ -59,6 +59,10 @@ T number_at(const std::string& bytes, std::size_t at) {
 
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);
+// Returns the parameters of the only kernel node that the candidate stands for; null if they were not kept, or if they
+// have been changed since the graph was instantiated. `launch` is the launch of its graph.
+const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& launch,
+                                         const Candidate& of_node);
 
 // Returns whether a copy, memset or kernel received an address in device memory that is freed according to `map`.
 // Ignores the words of a large structure, because they may be left over from an earlier call.

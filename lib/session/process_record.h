@@ -109,7 +109,7 @@ struct Parameter {
 };
 
 // The parameters of one kernel launch. The area keeps them for each thread's latest launches, and for a launch that
-// failed while a rerun waited for it. For a copy from host memory that may have filled a table of addresses, the only
+// failed while a rerun waited for it. For a node of a graph, the thread is wire::intern::kOfNode. For a copy from host memory that may have filled a table of addresses, the only
 // parameter is what it copied, or the beginning of it.
 struct Arguments {
   std::uint64_t serial = 0;  // serial of the operation in its thread

@@ -95,6 +95,10 @@ enum ArgumentFlag : std::uint32_t {
   kBuffer = 2,  // the driver did not report the layout: the entry has all parameters as one piece
 };
 
+// In place of a thread: these are the parameters of a graph's node. The serial is the graph's id, then the node's index
+// (32 bits each).
+inline constexpr std::uint32_t kOfNode = 0xffffffff;
+
 enum PointerFlag : std::uint32_t {
   kInStructure = 1,  // the pointer is a word of a larger parameter, and may be left over from an earlier call
 };

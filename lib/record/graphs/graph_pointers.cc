@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "wire/graph_node.h"
+#include "wire/intern.h"
 
 namespace cudadiag::record {
 
@@ -18,6 +19,14 @@ constexpr std::size_t kMostParameters = 256;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kSmallStructure = 64;  // bytes; larger structures may contain lists with unused entries
 
+bool parameter_at(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, std::size_t parameter,
+                  std::size_t& offset, std::size_t& size) {
+  return (kernel.func != nullptr && driver.func_get_param_info != nullptr &&
+          driver.func_get_param_info(kernel.func, parameter, &offset, &size) == CUDA_SUCCESS) ||
+         (kernel.kern != nullptr && driver.kernel_get_param_info != nullptr &&
+          driver.kernel_get_param_info(kernel.kern, parameter, &offset, &size) == CUDA_SUCCESS);
+}
+
 // Calls each(offset, address, size) for every word of a node's parameters that may be a pointer. `size`: of the parameter
 // that contains the word.
 template <typename Each>
@@ -25,17 +34,40 @@ void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel,
   if (kernel.kernelParams == nullptr) return;
   std::size_t offset = 0, size = 0;
   for (std::size_t i = 0; i < kMostParameters; ++i) {
-    const bool known = (kernel.func != nullptr && driver.func_get_param_info != nullptr &&
-                        driver.func_get_param_info(kernel.func, i, &offset, &size) == CUDA_SUCCESS) ||
-                       (kernel.kern != nullptr && driver.kernel_get_param_info != nullptr &&
-                        driver.kernel_get_param_info(kernel.kern, i, &offset, &size) == CUDA_SUCCESS);
-    if (!known || kernel.kernelParams[i] == nullptr) return;
+    if (!parameter_at(driver, kernel, i, offset, size) || kernel.kernelParams[i] == nullptr) return;
     std::uint64_t word = 0;
     for (std::size_t at = (8 - offset % 8) % 8; at + sizeof word <= size; at += sizeof word) {
       memcpy(&word, static_cast<const std::byte*>(kernel.kernelParams[i]) + at, sizeof word);
       each(static_cast<std::uint16_t>(offset + at), word, size);
     }
   }
+}
+
+// Stores the parameters of a kernel node, so that a report can show the pointers that the node has.
+void keep_parameters(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, std::uint64_t serial,
+                     Interner& interner) {
+  constexpr std::size_t kMostKept = 32, kMostBytes = 512;
+  struct {
+    std::uint64_t serial;
+    std::uint32_t thread, flags;
+    struct {
+      std::uint32_t offset, size;
+    } parameters[kMostKept];
+  } head{serial, intern::kOfNode, 0, {}};
+  alignas(kWord) std::byte values[kMostBytes] = {};
+  std::size_t count = 0, bytes = 0, offset = 0, size = 0;
+  while (kernel.kernelParams != nullptr && parameter_at(driver, kernel, count, offset, size)) {
+    if (count == kMostKept || bytes + size > kMostBytes || kernel.kernelParams[count] == nullptr) {
+      head.flags = intern::kCut;
+      break;
+    }
+    memcpy(values + bytes, kernel.kernelParams[count], size);
+    head.parameters[count++] = {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(size)};
+    bytes = std::min((bytes + size + kWord - 1) / kWord * kWord, kMostBytes);
+  }
+  if (count == 0) return;
+  interner.arguments(static_cast<std::uint16_t>(count), {reinterpret_cast<const std::byte*>(&head), 16 + kWord * count},
+                     {values, bytes});
 }
 
 template <typename Each>
@@ -96,7 +128,8 @@ GraphPointers::~GraphPointers() {
   if (memory_ != nullptr) munmap(memory_, sizeof(Memory));
 }
 
-void GraphPointers::read(GraphDescription& graph, std::uint32_t id) {
+void GraphPointers::read(GraphDescription& graph, std::uint32_t id, Interner& interner) {
+  constexpr std::size_t kMostNodes = 64;  // whose parameters are stored; a graph may have thousands
   void* memory =
       mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -106,9 +139,8 @@ void GraphPointers::read(GraphDescription& graph, std::uint32_t id) {
   if (living_.empty()) return;
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
+  std::size_t stored = 0;
   for (std::size_t node = 0; node < graph.size(); ++node) {
-    // Skips nodes that may never run, because their pointers need not be valid.
-    if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
     const auto each = [&](std::uint16_t offset, std::uint64_t address, std::size_t size) {
@@ -119,8 +151,13 @@ void GraphPointers::read(GraphDescription& graph, std::uint32_t id) {
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};
     CUDA_MEMSET_NODE_PARAMS memset = {};
-    if (type == graph_node::kKernel && driver_.graph_kernel_node_get_params != nullptr &&
-        driver_.graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS) {
+    const bool is_kernel = type == graph_node::kKernel && driver_.graph_kernel_node_get_params != nullptr &&
+                           driver_.graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS;
+    if (is_kernel && id != 0 && stored++ < kMostNodes)
+      keep_parameters(driver_, kernel, std::uint64_t{id} << 32 | node, interner);
+    // The pointers of nodes that may never run need not be valid.
+    if (graph.may_not_run(node)) continue;
+    if (is_kernel) {
       read_kernel(driver_, kernel, each);
     } else if (type == graph_node::kCopy && driver_.graph_memcpy_node_get_params != nullptr &&
                driver_.graph_memcpy_node_get_params(handle, &copy) == CUDA_SUCCESS) {

@@ -13,6 +13,7 @@
 #include "record/cupti/driver_api.h"
 #include "record/graphs/graph_description.h"
 #include "record/memory/allocations.h"
+#include "record/output/interner.h"
 
 namespace cudadiag::record {
 
@@ -63,8 +64,8 @@ class GraphPointers {
   GraphPointers(const GraphPointers&) = delete;
   GraphPointers& operator=(const GraphPointers&) = delete;
 
-  // `id`: the graph's intern id.
-  void read(GraphDescription& graph, std::uint32_t id);
+  // Also stores the parameters of the graph's first kernel nodes. `id`: the graph's intern id.
+  void read(GraphDescription& graph, std::uint32_t id, Interner& interner);
   std::span<const GraphPointer> pointers() const { return {pointers_, count_}; }
 
  private:

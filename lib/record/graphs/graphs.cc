@@ -98,7 +98,7 @@ Graphs::Made Graphs::describe(const GraphCall& call, std::uint32_t site) {
   made.graph = id;
   made.ends = allocations_->ends();
   GraphPointers pointers(*driver_, *allocations_);
-  pointers.read(description, id);
+  pointers.read(description, id, *interner_);
   keep(description, pointers.pointers(), made);
   return made;
 }

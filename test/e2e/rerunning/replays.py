@@ -147,6 +147,8 @@ def node_of_a_graph_is_saved_after_what_it_depends_on(machine):
     expect(launch["failure"]["location"]["line"], marked_line("saved_node", "TRUE LINE")[1], "line")
     expect(launch["grid"] + launch["block"], [1, 1, 1, 32, 1, 1], "grid and block")
     expect(replay_launch(machine, folder)["outcome"], "fails as it did", "replay")
+    memory = {each["name"]: each["allocation"] for each in finding["arguments"]}
+    expect(memory["parameter 1"]["bytes"], 8192, "memory of the node's first parameter")
 
 
 def node_of_a_child_graph_is_saved(machine):
@@ -164,6 +166,7 @@ def node_that_depends_on_nothing_is_saved_whatever_else_its_graph_has(machine):
 def node_that_was_given_other_parameters_is_saved_with_these(machine):
     folder, finding, _ = _saved_node(machine, "changed", "TRUE LINE changed")
     expect(finding["alone"]["text"], "reproduces alone: 20 of 20", "alone")
+    expect([each["name"] for each in finding["arguments"] if each["origin"] == "kernel"], [], "parameters, not known")
     launch = description_of(folder)
     table = next(block for block in launch["memory"] if block["bytes"] == 16384)
     expect(launch["parameters"][0]["bytes"], int(table["address"], 16).to_bytes(8, "little").hex(), "its table")

@@ -6,6 +6,7 @@
 
 #include "analyse/operation_arguments.h"
 #include "unit/analyse/picture_builder.h"
+#include "wire/intern.h"
 
 using namespace cudadiag;
 using analyse::AllocationMap;
@@ -166,6 +167,32 @@ struct Launched {
 };
 
 }  // namespace
+
+TEST_CASE("a node of a graph has the parameters with which it was created") {
+  Launched launched;
+  session::GraphNode node;
+  analyse::Candidate candidate;
+  launched.operation().kind = wire::operation::Kind::graph;
+  launched.operation().graph = 3;
+  candidate.operation = &launched.operation();
+  candidate.node = &node;
+  candidate.node_index = 2;
+  launched.picture.process.record.arguments.push_back(
+      {std::uint64_t{3} << 32 | 1, wire::intern::kOfNode, 0, {{0, words({0x20000008})}}});
+  const auto found = [&] {
+    launched.failure.candidates = {candidate};
+    return analyse::arguments_of(launched.failure).arguments;
+  };
+  REQUIRE(found().size() == 1);
+  CHECK(found()[0].name == "parameter 1");
+  CHECK(found()[0].where.state == State::freed);
+  SUBCASE("but not if they were changed later") { candidate.changed = 1; }
+  SUBCASE("but not if it is one of several") { candidate.nodes = 2; }
+  SUBCASE("but not those of another node") { candidate.node_index = 1; }
+  SUBCASE("but not those of another graph") { launched.operation().graph = 4; }
+  SUBCASE("but not if it runs no kernel") { node.type = analyse::kCopy; }
+  CHECK(found().empty());
+}
 
 TEST_CASE("a parameter that is a pointer, and one that is not") {
   Launched launched;
