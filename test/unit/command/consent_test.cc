@@ -82,12 +82,10 @@ TEST_CASE("cudadiag asks only where the user can see the question and answer it"
 
 TEST_CASE("the question and the announcement say how many reruns, how long they take and what for") {
   const RerunOutlook outlook{2, 5.2, "to prove this", "it changes no files"};
-  CHECK(question(outlook) ==
-        "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files.");
-  CHECK(
-      announcement(outlook) ==
-      "running the command again to prove this: usually 2 runs, about 6 s each; it changes no files (turn off: "
-      "--rerun=never)");
+  CHECK(question(outlook) == "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files.");
+  CHECK(announcement(outlook) ==
+        "running the command again to prove this: usually 2 runs, about 6 s each; it changes no files (turn off: "
+        "--rerun=never)");
   CHECK(question({1, 0.3, "to prove this", ""}) == "Run it again to prove this? Usually 1 run, under a second.");
   CHECK(question({1, 0.3, "to prove this", "", "it can harm others"}) ==
         "Run it again to prove this? Usually 1 run, under a second. But it can harm others.");
