@@ -247,16 +247,17 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
-// Returns true if the failing address is still unknown. A dump has no address if the failing warp has exited.
-bool is_open(const Finding& finding) {
-  return !finding.access || (finding.access->relation == Relation::unknown && !finding.access->address);
-}
+// Returns true if it is still unknown which memory the failing address was meant for. A dump has no address if the failing
+// warp has exited.
+bool is_open(const Finding& finding) { return !finding.access || finding.access->relation == Relation::unknown; }
 
 // Returns true if the access `found` in the code may be the access `dumped` in the core dump.
 bool may_be(const Access& dumped, const Access& found) {
   const bool same_parameter =
       !dumped.parameter || (dumped.parameter == found.parameter && dumped.parameter_byte == found.parameter_byte);
-  return dumped.kind == found.kind && dumped.bytes == found.bytes && same_parameter;
+  // An address that a rerun's dump knows, but not what it was computed from, came from memory.
+  const bool same_origin = !dumped.address || !found.loaded.empty();
+  return dumped.kind == found.kind && dumped.bytes == found.bytes && same_parameter && same_origin;
 }
 
 }  // namespace
@@ -305,7 +306,12 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     const auto accesses = accesses_of(finding.launch->mangled, session, values, failed.words, *launch, map);
     const auto found = accesses ? access_by_code(*accesses, failed) : std::nullopt;
     if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
-    finding.access = found->access;
+    const std::optional<Access> dumped = std::exchange(finding.access, found->access);
+    if (dumped) {
+      finding.access->block = dumped->block;
+      finding.access->thread = dumped->thread;
+      finding.access->threads = dumped->threads;
+    }
     if (found->through->where.allocation != nullptr)
       finding.access->allocation = allocation_of(*found->through, launch->process, resolve);
   }
