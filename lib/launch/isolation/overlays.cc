@@ -68,6 +68,12 @@ std::string unescaped(const std::string& text) {
   return plain;
 }
 
+bool is_served(const std::string& type) {
+  constexpr const char* kServed[] = {"fuse", "nfs", "cifs", "smb", "9p", "ceph", "lustre"};
+  return std::any_of(std::begin(kServed), std::end(kServed),
+                     [&](const char* served) { return type.starts_with(served); });
+}
+
 // Returns the mounts that can be seen, those above others first. Leaves out a mount that another one covers.
 std::vector<MountPoint> mounts_here() {
   std::map<fs::path, MountPoint> found;
@@ -84,8 +90,7 @@ std::vector<MountPoint> mounts_here() {
     struct stat status {};
     if (mount_id(mount.path) != id) continue;
     // A file server that does not answer could block this process, and only its folders are mounted.
-    const bool is_served = mount.type.starts_with("fuse.") || mount.type.starts_with("nfs");
-    mount.is_folder = is_served || (::lstat(mount.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
+    mount.is_folder = is_served(mount.type) || (::lstat(mount.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode));
     found[mount.path] = std::move(mount);
   }
   std::vector<MountPoint> mounts;
@@ -163,9 +168,7 @@ class TreeChoice {
                                      "ramfs",   "selinuxfs",  "efivarfs",    "nsfs"};
     const bool none = std::find(std::begin(kNone), std::end(kNone), mount.type) != std::end(kNone);
     if (none || !mount.is_folder || mount.read_only || is_system(mount.path)) return false;
-    constexpr const char* kOnlyIfUsed[] = {"overlay", "fuse", "nfs", "cifs", "smb", "9p", "ceph"};
-    const bool only_if_used = std::any_of(std::begin(kOnlyIfUsed), std::end(kOnlyIfUsed),
-                                          [&](const char* type) { return mount.type.starts_with(type); });
+    const bool only_if_used = mount.type == "overlay" || is_served(mount.type);
     return !only_if_used || std::any_of(likely_.begin(), likely_.end(),
                                         [&](const fs::path& each) { return is_below(each, {mount.path}); });
   }
@@ -209,8 +212,10 @@ class TreeChoice {
     for (fs::directory_iterator it(folder, error), end; !error && it != end && ++seen < kMost; it.increment(error)) {
       std::error_code ignored;
       const fs::path& child = it->path();
-      if (it->symlink_status(ignored).type() != fs::file_type::directory || is_mount(child) || is_system(child))
+      // The status of a mount comes from its file server.
+      if (is_mount(child) || is_system(child) || it->symlink_status(ignored).type() != fs::file_type::directory) {
         continue;
+      }
       if (is_wanted(child)) trees_.insert(child);
     }
   }
