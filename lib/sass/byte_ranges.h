@@ -119,8 +119,9 @@ class ByteRanges {
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
   // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Follows the code
   // for all threads at once. If that does not cover all accesses, also follows single threads at the corners of grid
-  // and block. Ignores the known memory if threads of the launch may change it. Positions are relative to an address parameter or, without one, to the only 8-byte parameter word from
-  // which the code computes the address. Safe to call from several threads.
+  // and block. Ignores the known memory if threads of the launch may change it. Positions are relative to an address
+  // parameter or, without one, to the only 8-byte parameter word from which the code computes the address. Safe to call
+  // from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
 
   static constexpr std::size_t kMostRows = 16;  // limit for each parameter and mode; with more rows, the answer is

@@ -201,7 +201,7 @@ class CallDesk {
     supervision::send_at_once(launcher_, {Packet::Kind::made, 0, std::string(bytes, sizeof made)});
   }
 
-  // A program that can write no more fails in its own way, so the reason is told here.
+  // Without this, nobody would know why the program failed: each program has its own message for a full disk.
   void report_full() {
     if (overlays_ != nullptr && !overlays_->is_measured() && overlays_->is_full()) report(too_much(*overlays_));
   }

@@ -37,8 +37,9 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
 // hook reads the list after each call that may instantiate a graph. Entries beyond the limit are dropped.
 class NodeAddresses {
  public:
-  // Returns the list for the hook, and fills it from now on; null if there is no memory. It is never freed: u32 number of
-  // entries, u32 limit, then entries of u64 address, u32 graph, u32 node, u32 offset, u32 zero.
+  // Returns the list that the hook reads; null if there is no memory for it. The recorder adds to it from now on, and
+  // never frees it. It has the number of entries (u32) and their limit (u32), then the entries. Each has a u64 address,
+  // and four u32: graph, node, offset and zero.
   static void* list();
   static void add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address);
 

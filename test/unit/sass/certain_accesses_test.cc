@@ -275,7 +275,7 @@ TEST_CASE("a list is followed to its end") {
   }
 }
 
-TEST_CASE("a null pointer in a table is told from the table") {
+TEST_CASE("a null pointer that was read from a table is found") {
   Launched launch({1, 1, 1}, {32, 1, 1});
   std::string table;
   for (int i = 0; i < 3; ++i) put(table, std::uint64_t{0});

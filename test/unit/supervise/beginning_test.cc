@@ -1,4 +1,4 @@
-// What a rerun must not see, after a first run that created and replaced files.
+// Tests which files of the first run are hidden from a rerun.
 #include "supervise/beginning.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// An entry holds a key itself or a pointer to a long key; the kernel follows a key that is no pointer.
+// An entry holds a short key, or a pointer to a long key. The kernel uses a short key as a pointer.
 struct Entry {
   bool is_long;
   union {
