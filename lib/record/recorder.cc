@@ -32,7 +32,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
     interner_.property("cuda", text);
   }
-  if (!calls_.start(callback, driver_, interner_, options.record.watch_by)) {
+  if (!calls_.start(callback, driver_, interner_, options.record)) {
     area_.set_state(area::State::disabled);
     area_.wake_launcher();
     return true;

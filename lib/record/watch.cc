@@ -26,15 +26,30 @@ void look_for_runtimes(Interner& interner) {
   Runtimes::each_unseen(note, &interner);
 }
 
+bool has_unseen_runtime() {
+  bool found = false;
+  const auto find = [](const char*, void* to) {
+    *static_cast<bool*>(to) = true;
+    return false;
+  };
+  Runtimes::each_unseen(find, &found);
+  return found;
+}
+
 }  // namespace
 
-bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
-  if (way == wire::WatchBy::hooks) return start_hooks(callback, driver, interner);
+bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
+                  const wire::RecordOptions& options) {
+  const bool automatic = options.watch_by == wire::WatchBy::automatic;
+  const bool hooks_first =
+      options.watch_by == wire::WatchBy::hooks || (automatic && !options.races && !has_unseen_runtime());
+  if (hooks_first && start_hooks(callback, driver, interner)) return true;
+  if (options.watch_by == wire::WatchBy::hooks) return false;
   char text[512];
   const CuptiApi::Outcome outcome = cupti_.subscribe(callback, text, sizeof text);
   if (outcome != CuptiApi::Outcome::subscribed) {
     interner.note(note_of(outcome), text);
-    return way == wire::WatchBy::automatic && start_hooks(callback, driver, interner);
+    return automatic && !hooks_first && start_hooks(callback, driver, interner);
   }
   interner.property("cupti.path", text);
   snprintf(text, sizeof text, "%u", cupti_.version());
@@ -43,7 +58,6 @@ bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner
 }
 
 bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner) {
-  by_hooks_ = true;
   const Redirection made = hooks_.start(callback, driver);
   char text[128];
   if (made.outcome != Redirection::Outcome::done) {
@@ -52,6 +66,7 @@ bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, In
                                        : "the driver's symbol table cannot be made writable");
     return false;
   }
+  by_hooks_ = true;
   interner.property("watched_by", "hooks");
   look_for_runtimes(interner);
   snprintf(text, sizeof text, "%zu entry points, %zu addresses replaced", made.symbols, made.replaced);

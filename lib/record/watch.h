@@ -1,4 +1,6 @@
-// The source of the recorder's callbacks: CUPTI or, if CUPTI is unavailable or must not be used, hooks.
+// The source of the recorder's callbacks: CUPTI or hooks. Hooks cost less and leave CUPTI to other tools, but they do not
+// see errors that a runtime keeps to itself, unless they can redirect its functions. If the user did not choose, the
+// recorder uses CUPTI only if the user's code has a runtime that hooks cannot redirect, or if it looks for races.
 #pragma once
 
 #include <cupti.h>
@@ -19,7 +21,8 @@ namespace cudadiag::record {
 class Watch {
  public:
   // Leaves notes and properties about the source. Returns false if there will be no callbacks.
-  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way);
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
+             const wire::RecordOptions& options);
 
   bool by_hooks() const { return by_hooks_; }
   // May be called at any time, even inside a callback.
@@ -48,9 +51,10 @@ class WatchedCalls {
   // Walks the stack. Call this inside the first cuInit.
   void meet_first_runtime() { runtimes_.meet_first(); }
   // Returns false if the recorder gets no callbacks; a note then gives the reason.
-  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner, wire::WatchBy way) {
+  bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
+             const wire::RecordOptions& options) {
     interner_ = &interner;
-    return watch_.start(callback, driver, interner, way);
+    return watch_.start(callback, driver, interner, options);
   }
   // If `modules` is true, the recorder also gets a callback when the driver loads device code.
   void enable(bool modules);

@@ -191,7 +191,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
   for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
-  const char* instead = "; cudadiag watches programs by hooks instead, which miss errors inside some libraries; ";
+  const char* instead = "; without it, cudadiag misses errors inside statically linked CUDA runtimes; ";
   if (!lacking.empty()) {
     if (found.empty()) return checks.known("CUPTI", std::string("no libcupti found") + instead + install);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tested: no " + lacking + ")");

@@ -289,9 +289,8 @@ CuptiReport ask_recorder() {
   report.problem = "the run for this check could not be recorded";
   const base::ScratchFolder scratch("doctor");
   if (scratch.path().empty()) return report;
-  run_self(
-      {"run", "-q", "--rerun=never", "-o", scratch.path().string(), "--", "/proc/self/exe", "doctor-child", "driver"},
-      {});
+  // A run that looks for races uses CUPTI if it can, and otherwise hooks.
+  run_self({"races", "-q", "-o", scratch.path().string(), "--", "/proc/self/exe", "doctor-child", "driver"}, {});
   const auto sessions = session::sessions_in(scratch.path());
   if (!sessions.empty()) {
     const auto opened = session::open_session(sessions.front());

@@ -83,6 +83,17 @@ Start sanitized_start(const RerunSpec& spec, const session::Session& session, co
           std::nullopt};
 }
 
+// A rerun must be watched in the same way as the first run, because only the same calls have the same call sites. If the
+// recorder chose, it chooses alike, except that it prefers CUPTI in a run that looks for races.
+wire::WatchBy way_of_first_run(const session::Session& session) {
+  const wire::WatchBy way = wire::watch_by(session.manifest.watch_by);
+  if (way != wire::WatchBy::automatic || !session.races) return way;
+  const bool by_cupti = std::ranges::any_of(session.processes, [](const session::Process& process) {
+    return session::has(process.record, session::Property::cupti_path);
+  });
+  return by_cupti ? wire::WatchBy::cupti : wire::WatchBy::hooks;
+}
+
 base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
                                    const std::filesystem::path& folder) {
   const auto recorder = launch::usable_recorder(false);
@@ -96,8 +107,8 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   if (record.races) std::get<launch::Arena>(arena).keep_areas();
   // The first run already found the races with host writes, so a rerun need not look for them.
   record.host_writes = false;
-  // Finding races needs the code of modules, and only CUPTI provides the code that the driver compiles from text.
-  if (!record.races) record.watch_by = wire::watch_by(session.manifest.watch_by);
+  // Without a choice, the recorder uses CUPTI to find races, because only CUPTI provides the code of each kernel.
+  if (!record.races) record.watch_by = way_of_first_run(session);
   // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;

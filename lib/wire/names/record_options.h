@@ -15,7 +15,7 @@
 namespace cudadiag::wire {
 
 enum class Markers { sparse, dense, off };
-// `automatic` means CUPTI, or hooks if CUPTI cannot be used.
+// `automatic`: the recorder chooses (record/watch.h).
 enum class WatchBy { automatic, cupti, hooks };
 
 struct RecordOptions {

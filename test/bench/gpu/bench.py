@@ -234,8 +234,8 @@ class Bench:
         of_cupti = {"LD_PRELOAD": str(self.build / "gpu/libswitched_cupti.so"),
                     "CUDADIAG_BENCH_CUPTI": self.cupti.split(":")[0]}
         of_hooks = {"LD_PRELOAD": str(self.build / "gpu/libswitched_hooks.so")}
-        ways = {"cudadiag run": of_cupti, "empty CUPTI callbacks": of_cupti, "cudadiag run --watch-by=hooks": of_hooks,
-                "cudadiag run --once": of_hooks}
+        ways = {"cudadiag run --watch-by=cupti": of_cupti, "empty CUPTI callbacks": of_cupti,
+                "cudadiag run --watch-by=hooks": of_hooks, "cudadiag run --once": of_hooks}
         rows = []
         for way, switch in ways.items():
             said = [self.output(way, [*words, "switch"], switch) or "" for _ in range(count)]

@@ -72,9 +72,10 @@ def launch_has_the_name_of_the_call_that_the_program_made(machine):
 def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):
     for other, heard in (("libsolver.so.1", "left out"), ("12/libcudart.so.12", "heard")):
         library = machine.build / "sim" / other
-        told = machine.run(*program("runtimes.py"), library).stdout.splitlines()
+        told = machine.run(*program("runtimes.py"), library, options=["--watch-by=cupti"]).stdout.splitlines()
         expect(told, ["launches of the runtime left out", f"launches of the runtime {heard}"], f"after {library.name}")
-    told = machine.run(*program("runtimes.py"), library, options=["--no-native-stacks"]).stdout.splitlines()
+    told = machine.run(*program("runtimes.py"), library,
+                       options=["--watch-by=cupti", "--no-native-stacks"]).stdout.splitlines()
     expect(told, ["launches of the runtime heard"] * 2, "where no stack is unwound")
 
 

@@ -532,8 +532,8 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
         machine.plan(plan)
         lines = expect_success(machine.cudadiag("doctor")).stdout.splitlines()
         (cupti,) = [line for line in lines if line.startswith("        CUPTI ")]
-        expect_in("; cudadiag watches programs by hooks instead", cupti, "what happens without CUPTI")
-        fixes[plan] = cupti.partition("some libraries; ")[2]
+        expect_in("; without it, cudadiag misses errors inside statically linked CUDA runtimes", cupti, "what happens without CUPTI")
+        fixes[plan] = cupti.partition("CUDA runtimes; ")[2]
         expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy",
                                                     options=["--watch-by=cupti"]).stderr, "the fix in a run")
     expect_in("another profiler uses CUPTI", fixes["cupti=held"], "fix")

@@ -260,16 +260,18 @@ def answer_is_whole_with_little_stack(machine):
 
 
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
-    """CUPTI allows one subscriber per process. A profiler that subscribes after cudadiag gets CUPTI's usual error."""
-    result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
-    expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
+    """CUPTI allows one subscriber per process. A profiler that subscribes after cudadiag gets CUPTI's usual error. By
+    default, cudadiag leaves CUPTI to the profiler."""
+    for way, number in (("cupti", 39), ("auto", 0)):
+        result = expect_success(machine.run(machine.build / "targets/profiles_itself", options=[f"--watch-by={way}"]))
+        expect(result.stdout, f"subscribing: {number}\ndone\n", f"stdout, {way}")
 
 
 def profilers_that_share_cupti_both_have_it(machine):
     target = machine.build / "targets/profiles_itself"
     for plan, word, number in (("cupti=shared", "share", 0), ("cupti=shared", "alone", 39), ("cupti=unshared", "share", 39)):
         machine.plan(f"{plan}; fault kernel=scale nth=1 code=700")
-        result = machine.run(target, word, options=["-o", plan, "--rerun=never"])
+        result = machine.run(target, word, options=["-o", plan, "--rerun=never", "--watch-by=cupti"])
         expect_in(f"subscribing: {number}\n", result.stdout, f"{plan}, {word}")
         expect(machine.report("-o", plan)["findings"][0]["launch"]["watched_by"], "cupti", f"{plan}, {word}")
 

@@ -98,19 +98,52 @@ def program_that_is_watched_by_hooks_prints_and_ends_as_before(machine):
 
 
 def hooks_watch_where_cupti_cannot(machine):
+    """A runtime is linked into the program, so CUPTI would be better."""
+    linked = machine.build / "targets/linked_runtime"
     for plan, note in (("cupti=held", "cupti-held"), ("cupti=too-new", "cupti-refused")):
-        machine.plan(f"{FAULT}; {plan}")
-        result = machine.run(machine.build / "targets/third_of_ten", options=["-o", note, "--rerun=never"])
-        expect_in("third_of_ten.cc:10, ", result.stderr, plan)
+        machine.plan(f"fault kernel=scale code=700; {plan}")
+        result = machine.run(linked, options=["-o", note, "--rerun=never"])
+        expect_in("linked_runtime.cc:", result.stderr, plan)
         report = machine.report("-o", note)
         told = [each["text"] for each in report["notes"] if each["code"] == note]
         expect([text.startswith("calls were watched by hooks, not by CUPTI (") for text in told], [True], f"{told}")
+        named = [each["text"] for each in report["notes"] if each["code"] == "runtime-not-seen"]
+        expect([f"CUDA runtime in {linked} " in text for text in named], [True], f"{named}")
         expect(report["findings"][0]["launch"]["watched_by"], "hooks", "watched by")
-        innermost = report["findings"][0]["stack"]["native"][0]["function"]
-        expect(innermost.split("(")[0], "work", "innermost frame")  # Clang also names the parameters
+        innermost = next(frame for frame in report["findings"][0]["stack"]["native"] if frame["user"])["function"]
+        expect(innermost.split("(")[0], "main", "innermost frame of the user's")  # Clang also names the parameters
         machine.plan(plan)
         well = machine.run(machine.build / "targets/healthy")
         expect((well.stdout, well.stderr, well.returncode), ("value 42\n", "", 0), "a healthy program")
+
+
+def cheapest_way_that_loses_nothing_is_chosen(machine):
+    solver = machine.build / "sim/libsolver.so.1"  # contains a runtime
+    installed = machine.folder / "lib/python3/site-packages/libsolver.so.1"
+    installed.parent.mkdir(parents=True)
+    shutil.copy(solver, installed)
+    shutil.copy(machine.build / "sim/libcudart.so.13", older := machine.folder / "libcudart.so.11")
+    targets = machine.build / "targets"
+
+    def opens(library):
+        return [sys.executable, "-c", f"import ctypes; ctypes.CDLL('{library}'); ctypes.CDLL('libcuda.so.1').cuInit(0)"]
+
+    for what, command, options, way in (
+            ("no runtime", [targets / "third_of_ten"], [], "hooks"),
+            ("a shared runtime", [targets / "unchecked_launch"], [], "hooks"),
+            ("a runtime in the executable", [targets / "linked_runtime"], [], "cupti"),
+            ("a runtime in a library of the user's", opens(solver), [], "cupti"),
+            ("a runtime in an installed library", opens(installed), [], "hooks"),
+            ("a shared runtime of an unknown version", opens(older), [], "cupti"),
+            ("races", [targets / "third_of_ten"], ["--races"], "cupti"),
+            ("the user's choice", [targets / "linked_runtime"], ["--watch-by=hooks"], "hooks")):
+        machine.run(*command, options=["-o", "here", *options])
+        expect("cupti" if machine.report("-o", "here")["environment"]["cupti"] else "hooks", way, what)
+    late = [sys.executable, "-c", f"import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); "
+            f"ctypes.CDLL('{solver}').cudaFree(None)"]
+    expect([f"CUDA runtime in {solver} " in text for text in _notes_about_runtimes(machine, *late, options=[])[1]], [True],
+           "a library that is opened later")
+    expect(_notes_about_runtimes(machine, *opens(solver), options=[])[1], [], "a library that CUPTI sees")
 
 
 def library_that_was_to_be_injected_still_is(machine):
