@@ -207,6 +207,10 @@ class PassLines {
     const Outcome outcome = analysis_.reruns[index - 1].outcome;
     if (!pass.cut_short) line.judged = outcome;
     line.outcome = pass.cut_short ? word(*pass.cut_short) : word(outcome);
+    if (!pass.dump.empty()) {
+      line.dump = dump_state(pass, testimony_);
+      line.outcome += ", " + dump_text(pass, line.dump, testimony_);
+    }
     line.ended_at_that = outcome == Outcome::kept_from;
     const bool waited_for_all = pass.waits == analyse::kEveryOperation;
     line.leaves_proof_open =

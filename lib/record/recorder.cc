@@ -39,7 +39,9 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   calls_.enable(options.record.races || options.record.code);
   start_saving();
-  if (options.record.once) arm_core_dump(driver_, interner_, options.folder, area_.start());
+  if (options.record.once) {
+    operations_.exclusive_wait().expect_dump(arm_core_dump(driver_, interner_, options.folder, area_.start()));
+  }
   return true;
 }
 

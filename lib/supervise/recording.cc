@@ -289,11 +289,11 @@ bool Recording::is_ended_by_driver() {
   });
 }
 
-void Recording::take_own_dump(launch::SignalRelay& relay) {
+void Recording::take_own_dump() {
   if (!writer_ || !options_.record.once) return;
   session::Pass& pass = manifest_.passes.front();
   pass.dump = find_dump(writer_->pass_folder());
-  if (auto failure = store_failing_code(pass.dump, *writer_, options_.command, relay)) not_stored_ = std::move(failure);
+  if (auto failure = store_failing_code(pass.dump, *writer_, options_.command)) not_stored_ = std::move(failure);
 }
 
 void Recording::note_end(const RunEnd& end) {

@@ -126,7 +126,7 @@ class Recording {
   // Returns whether the driver has written a core dump of a process that has not ended yet.
   bool is_ended_by_driver();
   // If the options requested a GPU core dump of the target, adds it to the session. Call this before note_end().
-  void take_own_dump(launch::SignalRelay& relay);
+  void take_own_dump();
   // Notes how the target ended, and reads everything that it recorded.
   void note_end(const RunEnd& end);
 

@@ -138,7 +138,9 @@ DeviceTestimony device_testimony(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   std::vector<const session::Pass*> reruns;
   for (std::size_t i = passes.size(); i-- > 1;) reruns.push_back(&passes[i]);
-  const auto is_for_dump = [](const session::Pass* pass) { return pass->kind == session::PassKind::device; };
+  const auto is_for_dump = [](const session::Pass* pass) {
+    return pass->kind == session::PassKind::device || !pass->dump.empty();
+  };
   const auto last = std::find_if(reruns.begin(), reruns.end(), is_for_dump);
   if (last != reruns.end()) std::rotate(reruns.begin(), last, last + 1);
   read_own_dumps(session, testimony);

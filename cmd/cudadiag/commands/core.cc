@@ -65,9 +65,8 @@ int carry_out(const CoreOptions& options) {
   std::string instruction;
   std::optional<diagnose::DumpAccess> access;
   if (testimony.failure && testimony.failure->code) {
-    launch::SignalRelay relay;
     const evidence::FunctionCode& code = *testimony.failure->code;
-    const std::string text = supervise::disassembled(code, supervise::find_disassembler({}), relay);
+    const std::string text = supervise::disassembled(code, supervise::find_disassembler({}));
     instruction = supervise::failing_instruction(code, text);
     access = diagnose::dump_access(*testimony.failure, text);
   }

@@ -56,7 +56,8 @@ std::string purpose(const RerunSpec& spec) {
     case PassKind::origin:
       return "traces where the bad value came from";
     default:
-      return fmt::format("waits for {}{}", spec.waits, spec.without_values ? ", and reads no values" : "");
+      return fmt::format("waits for {}{}{}", spec.waits, spec.without_values ? ", and reads no values" : "",
+                         spec.dumps ? ", and gets a GPU core dump" : "");
   }
 }
 

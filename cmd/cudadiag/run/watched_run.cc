@@ -95,7 +95,7 @@ class RunSpeech : public supervise::RunListener {
     bool ends_by_itself = false;
     guarded([&] { ends_by_itself = recording_.is_ended_by_driver(); });
     if (ends_by_itself) return not_yet;
-    guarded([&] { recording_.take_own_dump(relay_); });
+    guarded([&] { recording_.take_own_dump(); });
     begin_on_own_row();
     guarded([&] { report_.report_freeze(); });
     return options_.end_on_failure && report_.findings() ? end_target : go_on;
@@ -194,7 +194,7 @@ class WatchedRun {
     }
     if (races_) guarded([&] { recording_.add_races(races_->finish()); });
     recording_.note_input(input_.was_read());
-    guarded([&] { recording_.take_own_dump(*relay_); });
+    guarded([&] { recording_.take_own_dump(); });
     guarded([&] { report_->finish({end(), launch::ends_of_children(), outliving_, relay_->interrupted()}); });
     if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
       say("the full log lacks " + diagnose::thousands(full_log_->lost()) +

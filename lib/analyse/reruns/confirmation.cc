@@ -7,6 +7,8 @@
 
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
+#include "session/property.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -17,6 +19,10 @@ using wire::site_key::Key;
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
+}
+
+bool expects_dump(const session::ProcessRecord& record) {
+  return session::awaited_core_dump(record) || session::left_core_dump(record);
 }
 
 constexpr const char* kSomeCall = "this line's operation";
@@ -73,7 +79,9 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
   if (!again.evidence.proves() && again.evidence.names_one() && failure.evidence.names_one()) return true;
-  const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
+  // While a GPU core dump is expected, code 719 may stand for any exception.
+  const bool unknown_code = again.code == wire::cuda::kLaunchFailure && expects_dump(again.process->record);
+  const std::string error = again.code == failure.code || unknown_code ? "" : fmt::format(" with code {}", again.code);
   const std::size_t candidates = failure.candidates.size() + failure.unlisted;
   const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
   if (again.evidence.proves()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyse/forward_launches.h"
+#include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
 #include "session/property.h"
 #include "wire/graph_node.h"
@@ -43,10 +44,15 @@ class Keys {
 
 void add(Keys& keys, const Failure& failure, Reach reach) {
   const SiteKeys sites(failure.process->record);
+  // The rerun may be observed through hooks.
+  const bool by_kernels =
+      session::has(failure.process->record, session::Property::cupti_path) && are_identified_by_kernels(failure);
   for (const Candidate& candidate : failure.candidates) {
     const std::uint32_t ordinal = candidate.operation->site_ordinal;
     const bool from_call = reach == Reach::calls && ordinal > kSlack;
-    keys.add(sites.of_site(candidate.operation->site), from_call ? ordinal - kSlack : 1);
+    const std::uint32_t from = from_call ? ordinal - kSlack : 1;
+    keys.add(sites.of_site(candidate.operation->site), from);
+    if (by_kernels) keys.add(sites.of_kernel(candidate.operation->site), from);
     const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)

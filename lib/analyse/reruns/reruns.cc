@@ -188,6 +188,14 @@ bool waits_for_operations(session::PassKind kind) {
   return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;
 }
 
+// Returns whether a signal ended the rerun, probably while the driver wrote a GPU core dump.
+bool ended_in_dump(const session::Pass& pass, const std::vector<Process>& processes) {
+  const bool ended = pass.end.signal && !pass.cut_short;
+  return !pass.dump.empty() || (ended && std::ranges::any_of(processes, [](const Process& process) {
+                                  return session::awaited_core_dump(process.record);
+                                }));
+}
+
 Rerun judge(const session::Pass& pass, const session::Pass& record, const std::vector<Process>& first,
             const std::vector<Process>& processes, std::span<Failure> failures) {
   Rerun rerun;
@@ -205,8 +213,9 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.waits = waits_of(processes);
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
-  if (again.empty() && pass.failed_after) {
-    rerun.outcome = Rerun::Outcome::not_recorded;  // the recording is lost, for example on a full disk
+  // The recording may be lost, for example on a full disk.
+  if (again.empty() && (pass.failed_after || ended_in_dump(pass, processes))) {
+    rerun.outcome = Rerun::Outcome::not_recorded;
     return rerun;
   }
   if (again.empty()) {

@@ -76,7 +76,38 @@ class SameLines {
   Run first_, again_;
 };
 
+bool is_observed_by_cupti(const Failure& failure) {
+  return session::has(failure.process->record, session::Property::cupti_path);
+}
+
+// Returns whether the process launches the kernel at a single place, perhaps on several threads.
+bool has_one_place(const session::ProcessRecord& record, const SiteKeys& keys, Key kernel) {
+  Key only = 0;
+  for (std::uint32_t site = 1; kernel != 0 && site <= record.sites.size(); ++site) {
+    if (keys.of_kernel(site) != kernel) continue;
+    if (only != 0 && only != keys.of_site(site)) return false;
+    only = keys.of_site(site);
+  }
+  return only != 0;
+}
+
+// Returns the key of the kernel of `again`, if this kernel identifies the place in both runs; otherwise 0.
+Key identifying_kernel(const Failure& failure, const Failure& again, const Candidate& of) {
+  if (is_observed_by_cupti(failure) == is_observed_by_cupti(again)) return 0;
+  const auto &first = failure.process->record, &second = again.process->record;
+  const SiteKeys keys(first), keys_again(second);
+  const Key kernel = keys_again.of_kernel(of.operation->site);
+  return has_one_place(first, keys, kernel) && has_one_place(second, keys_again, kernel) ? kernel : 0;
+}
+
 }  // namespace
+
+bool are_identified_by_kernels(const Failure& failure) {
+  const SiteKeys keys(failure.process->record);
+  return std::ranges::all_of(failure.candidates, [&](const Candidate& candidate) {
+    return has_one_place(failure.process->record, keys, keys.of_kernel(candidate.operation->site));
+  });
+}
 
 Key lead_key(const Failure& failure) {
   if (failure.candidates.empty()) return 0;
@@ -97,8 +128,10 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
 SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);
+  const Key kernel = again.candidates.empty() ? 0 : identifying_kernel(failure, again, again.candidates.front());
   const auto is_of_code = [&](std::uint32_t site) {
-    return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key);
+    return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key) ||
+           (kernel != 0 && keys.of_kernel(site) == kernel);
   };
   SameCode found;
   std::vector<Candidate> very_calls;
@@ -131,7 +164,9 @@ bool shares_code(const Failure& failure, const Failure& again) {
     const std::uint32_t site = candidate.operation->site;
     return std::any_of(again.candidates.begin(), again.candidates.end(), [&](const Candidate& other) {
       const Key key = keys_again.of_site(other.operation->site);
-      return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other);
+      const Key kernel = identifying_kernel(failure, again, other);
+      return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other) ||
+             (kernel != 0 && keys.of_kernel(site) == kernel);
     });
   });
 }

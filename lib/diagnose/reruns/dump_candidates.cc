@@ -302,8 +302,8 @@ void prove_by_own_dump(Failure& failure, const DumpedFailure& exception) {
 // nothing about the lines of the first run.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
-  const auto pass = std::find_if(passes.rbegin(), passes.rend(),
-                                 [](const session::Pass& each) { return each.kind == session::PassKind::device; });
+  const auto pass =
+      std::find_if(passes.rbegin(), passes.rend(), [](const session::Pass& each) { return !each.dump.empty(); });
   return pass != passes.rend() && !pass->rewritten.empty();
 }
 

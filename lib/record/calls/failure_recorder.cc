@@ -147,6 +147,7 @@ void FailureRecorder::device_failed(ThreadState* waiting) {
     failed.tid = waiting->tid;
   }
   blocking_->note_if_set_late(*interner_);
+  operations_->exclusive_wait().device_failed();
   operations_->failures().add(waiting, failed);
 }
 

@@ -93,18 +93,18 @@ void LaunchBlocking::note_if_set_late(Interner& interner) const {
 
 // Uses the driver's functions instead of environment variables, because the program's children would inherit the
 // variables.
-void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
-  char file[PATH_MAX];
+const char* arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
+  static char file[PATH_MAX];
   const int written = snprintf(file, sizeof file, "%s/%s", folder == nullptr ? "" : folder,
                                wire::core_dump::file_name(static_cast<std::uint32_t>(getpid()), start).text);
   if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
     interner.note("core-dump-off", "no GPU core dump was possible without a session folder");
-    return;
+    return nullptr;
   }
   if (driver.coredump_set_attribute_global == nullptr) {
     interner.note("core-dump-off",
                   "the driver is too old to write a GPU core dump on request (needs CUDA 12.1 or later)");
-    return;
+    return nullptr;
   }
   // In our tests, the driver never finished a dump that included the constant banks.
   int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
@@ -118,9 +118,10 @@ void arm_core_dump(const DriverApi& driver, Interner& interner, const char* fold
   if (result != CUDA_SUCCESS) {
     snprintf(file, sizeof file, "the driver cannot write GPU core dumps (error %d)", static_cast<int>(result));
     interner.note("core-dump-off", file);
-    return;
+    return nullptr;
   }
   interner.property(wire::core_dump::kProperty, wire::core_dump::kArmed);
+  return file;
 }
 
 }  // namespace cudadiag::record

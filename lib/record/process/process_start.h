@@ -29,8 +29,9 @@ class LaunchBlocking {
   std::atomic<bool> may_block_ = false;
 };
 
-// Makes the driver write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h). `folder` is the folder of the pass, or null. `start` is area::kStartRealtime. Records a property, or a note if the
-// driver cannot write a dump.
-void arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
+// Makes the driver write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h). `folder` is the
+// folder of the pass, or null. `start` is area::kStartRealtime. Records a property, and returns the dump's path. If the
+// driver cannot write a dump, leaves a note and returns null.
+const char* arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
 
 }  // namespace cudadiag::record

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "record/guest.h"
 
@@ -51,7 +52,17 @@ void ExclusiveWait::start(std::uint32_t patience) {
 }
 
 bool ExclusiveWait::expired(std::uint64_t deadline) const {
-  return nanoseconds(CLOCK_MONOTONIC) > deadline || !on() || failures_->frozen();
+  return !on() || failures_->frozen() || (nanoseconds(CLOCK_MONOTONIC) > deadline && !is_dumping());
+}
+
+bool ExclusiveWait::is_dumping() const {
+  const Uncancelled uncancelled;
+  return dump_ != nullptr && ::access(dump_, F_OK) == 0;
+}
+
+void ExclusiveWait::device_failed() {
+  const ThreadState* thread = alone_.exchange(nullptr);
+  if (thread != nullptr) arguments_->keep(thread->index, thread->serial);
 }
 
 void ExclusiveWait::give_up(const char* what) {
@@ -81,6 +92,7 @@ void ExclusiveWait::end_turn(ThreadState& thread) {
   if (thread.turn == Turn::passing) passing_.fetch_sub(1);
   if (thread.turn == Turn::alone) {
     if (nodes_ != nullptr) nodes_->restore();
+    alone_.store(nullptr);
     closed_.store(false);
   }
   thread.turn = Turn::none;
@@ -105,7 +117,11 @@ bool ExclusiveWait::begin(ThreadState& thread) {
   if (on() && !failures_->frozen() && !streams_->capture_going_on()) {
     std::uint32_t stream = Streams::kNone;
     const CUresult result = drain(thread, deadline, stream);
-    if (result == CUDA_SUCCESS) return area_->count(area::kWaits), true;
+    if (result == CUDA_SUCCESS) {
+      area_->count(area::kWaits);
+      alone_.store(&thread);
+      return true;
+    }
     if (result == CUDA_ERROR_NOT_READY) give_up("earlier operations did not finish");
     report(thread, result, stream, 0);
   }
@@ -171,12 +187,13 @@ bool ExclusiveWait::wait(ThreadState& thread) {
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
   // Saves the parameters before the freeze, after which the launcher may read the recording at any time.
-  if (is_sticky(static_cast<std::uint32_t>(result))) {
+  if (is_sticky(static_cast<std::uint32_t>(result)) && alone_.exchange(nullptr) != nullptr) {
     arguments_->keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(result);
   }
   report(thread, result, open.stream, open.site);
-  return result != CUDA_ERROR_NOT_READY;
+  // After the driver's thread has frozen the recording, the record must keep saying that the operation ran alone.
+  return result != CUDA_ERROR_NOT_READY || failures_->frozen();
 }
 
 void ExclusiveWait::report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site) {

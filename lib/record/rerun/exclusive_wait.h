@@ -4,7 +4,7 @@
 //
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
 // later operation (NCCL, persistent kernels). If a wait exceeds the time limit, the recorder permanently stops waiting,
-// and leaves a note. While any stream is under capture, the recorder does not wait, and while an operation runs alone,
+// and leaves a note. The time in which the driver writes a GPU core dump does not count. While any stream is under capture, the recorder does not wait, and while an operation runs alone,
 // no capture can begin. Therefore no call of the recorder can disturb a capture.
 #pragma once
 
@@ -31,10 +31,15 @@ class ExclusiveWait {
               LaunchArguments& arguments);
   // `patience` is the time limit for one operation, in milliseconds.
   void start(std::uint32_t patience);
+  // `file`: where the driver writes a GPU core dump when an operation fails; null if it writes none. Not copied.
+  void expect_dump(const char* file) { dump_ = file; }
   // `saver` is notified when the operation that ran alone has failed. `nodes` is notified when the operation's call has
   // returned; `nodes` may be null.
   void save_by(LaunchSaver& saver, NodeSaver* nodes) { saver_ = &saver, nodes_ = nodes; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
+  // Call this when the driver reports on its own thread that the device has failed. Keeps the parameters of the
+  // operation that runs alone, because its wait may never end.
+  void device_failed();
 
   // Call this at ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs
   // alone.
@@ -57,6 +62,7 @@ class ExclusiveWait {
   struct Wait;
   void end_turn(ThreadState& thread);
   bool expired(std::uint64_t deadline) const;
+  bool is_dumping() const;
   // Waits until everything issued so far has finished.
   CUresult drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream);
   CUresult wait_for(const Wait& wait, std::uint64_t deadline);
@@ -74,6 +80,8 @@ class ExclusiveWait {
   LaunchSaver* saver_ = nullptr;
   NodeSaver* nodes_ = nullptr;
   std::uint64_t patience_ = 0;  // ns
+  const char* dump_ = nullptr;
+  std::atomic<ThreadState*> alone_ = nullptr;  // the thread whose operation runs alone
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work
   std::atomic<bool> closed_ = false;        // whether the gate is closed: a thread runs alone, or is about to

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "wire/names/environment.h"
+
 namespace cudadiag::supervise {
 namespace {
 
@@ -57,9 +59,8 @@ std::optional<fs::path> first_written(const fs::path& folder, const std::string&
 }  // namespace
 
 std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda, bool isolated) {
-  std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
-                                             {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
-                                             {kFile, (folder / "%p").string() + kDumpSuffix}};
+  std::vector<launch::Variable> variables = {
+      {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"}, kShowDumpProgress, {kFile, (folder / "%p").string() + kDumpSuffix}};
   // CUDA has these flags from version 12.5 on. Earlier versions have only a switch that omits all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {
     variables.push_back({"CUDA_COREDUMP_GENERATION_FLAGS", kLight});
@@ -70,6 +71,12 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
     return std::getenv(variable.name.c_str()) != nullptr && !(isolated && variable.name == kFile);
   });
   return variables;
+}
+
+bool can_dump_while_recorded() {
+  const auto is_unset = [](const char* name) { return std::getenv(name) == nullptr; };
+  return is_unset(wire::environment::kInjection) && is_unset(kFile) && is_unset("CUDA_ENABLE_COREDUMP_ON_EXCEPTION") &&
+         is_unset("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP") && is_unset("CUDA_COREDUMP_GENERATION_FLAGS");
 }
 
 std::vector<std::uint16_t> core_dump_ports() {

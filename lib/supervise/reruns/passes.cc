@@ -5,6 +5,7 @@
 
 #include "analyse/allocations.h"
 #include "analyse/reruns/eager.h"
+#include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
 #include "session/property.h"
 #include "supervise/reruns/suspect_lines.h"
@@ -105,22 +106,28 @@ bool adds_line_inside(const Known& known) {
          });
 }
 
+bool has_dump_of_rerun(const session::Manifest& manifest) {
+  return std::ranges::any_of(
+      manifest.passes, [](const session::Pass& pass) { return pass.kind != PassKind::record && !pass.dump.empty(); });
+}
+
+// The text of a failed assertion contains everything that its dump could add.
 bool adds_dump(const Known& known) {
-  return !was_made(known.session.manifest, PassKind::device) &&
-         any_failure(known.analysis, [](const analyse::Failure& failure) {
-           return is_async(failure) && !failure.dumped && wire::cuda::has(failure.code, wire::cuda::leaves_dump);
-         });
+  const session::Manifest& manifest = known.session.manifest;
+  if (has_dump_of_rerun(manifest) || was_made(manifest, PassKind::device)) return false;
+  const bool has_assertions = known.has_assertions ? known.has_assertions() : adds_proof(known);
+  return any_failure(known.analysis, [&](const analyse::Failure& failure) {
+    return is_async(failure) && !failure.dumped && wire::cuda::has(failure.code, wire::cuda::leaves_dump) &&
+           !(failure.code == wire::cuda::kAssert && has_assertions);
+  });
 }
 
 bool adds_hang_dump(const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
-  const bool has_dump = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
-    return pass.kind == PassKind::device && !pass.dump.empty();
-  });
   // If the rerun hangs too, cudadiag can terminate it only if the hang of the first run was recorded.
-  return manifest.hang && !has_dump && any_failure(known.analysis, [](const analyse::Failure& failure) {
-           return failure.kind == analyse::Kind::hang;
-         });
+  return manifest.hang && !has_dump_of_rerun(manifest) &&
+         any_failure(known.analysis,
+                     [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
 
 bool adds_second_reading(const Known& known) { return find_unchecked(known.session.manifest.passes) != nullptr; }
@@ -131,13 +138,16 @@ bool adds_sanitizer(const Known& known) {
 
 unsigned once(const Known& /*known*/) { return 1; }
 
+unsigned once_unless_dumped(const Known& known) { return confirms_with_dump(known) ? 0 : 1; }
+
 // One rerun without torch.compile finds the failing line, and a second one reads the values of that line.
 unsigned once_and_for_values(const Known& known) { return known.plan.options.values ? 2 : 1; }
 
 constexpr PassRow kPasses[] = {
     {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
      "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, "
-     "and reads values at the candidates' lines."},
+     "and reads values at the candidates' lines. If the recorder can use hooks, also gets a GPU core dump, after which "
+     "the driver ends the program."},
     {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
      "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},
     {Task::ask_allocator, &RerunOptions::values, adds_holders, once, false, "memory",
@@ -154,7 +164,8 @@ constexpr PassRow kPasses[] = {
      "torch.compile generated the kernel",
      "Runs with TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1, waits for no operation, and shows which line of the "
      "function fails. A further rerun reads values at that line. Both results are inferred."},
-    {Task::get_dump, &RerunOptions::device, adds_dump, once, false, "device", "after a device exception",
+    {Task::get_dump, &RerunOptions::device, adds_dump, once_unless_dumped, false, "device",
+     "after a device exception, if there is no dump yet",
      "Runs without the recorder, and gets a GPU core dump, which shows the device line, block and thread."},
     {Task::get_hang_dump, &RerunOptions::hang_dump, adds_hang_dump, once},
     {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},
@@ -164,6 +175,19 @@ constexpr PassRow kPasses[] = {
 };
 
 }  // namespace
+
+// The driver ends the program after the dump: then an assertion is not printed, and no call can be saved. The recorder
+// watches by hooks, so the rerun must find the candidates of a first run by CUPTI again.
+bool confirms_with_dump(const Known& known) {
+  const RerunOptions& options = known.plan.options;
+  const bool prevented = any_failure(known.analysis, [](const analyse::Failure& failure) {
+    const bool by_cupti = session::has(failure.process->record, session::Property::cupti_path);
+    return is_async(failure) &&
+           (failure.code == wire::cuda::kAssert || (by_cupti && !analyse::are_identified_by_kernels(failure)));
+  });
+  return options.device && !options.save_inputs && !prevented && adds_proof(known) && adds_dump(known) &&
+         wire::watch_by(known.session.manifest.watch_by) != wire::WatchBy::cupti && can_dump_while_recorded();
+}
 
 bool wants_proof(const Analysis& analysis) {
   return any_failure(analysis,
@@ -211,6 +235,13 @@ Known known(const session::Session& session, diagnose::SessionState& state, cons
     known.names_bad_value = [&state] {
       const auto& findings = state.diagnosis().findings;
       return std::any_of(findings.begin(), findings.end(), diagnose::names_bad_value);
+    };
+  }
+  if (made.size() > 1) {
+    known.has_assertions = [&state] {
+      return std::ranges::all_of(state.diagnosis().findings, [](const diagnose::Finding& finding) {
+        return finding.code != wire::cuda::kAssert || (finding.device && finding.device->line != 0);
+      });
     };
   }
   return known;

@@ -5,6 +5,9 @@
 // offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
 // cudadiag-run(1), which a test compares.
 //
+// A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks, and
+// the driver ends the program after the dump. This saves a rerun. A device pass follows if there is no dump.
+//
 // The order of the rows is the order of the passes. Each pass uses what the earlier ones found: the proof comes first,
 // because it may leave a single suspect, whose values the origin pass then traces and whose launch can be saved. The
 // passes without the recorder come last, because they find nothing that another pass needs.
@@ -49,6 +52,9 @@ struct Known {
   const RerunPlan& plan;
   // Whether a finding names a bad value. Null if no rerun has read values yet; then PyTorch is expected to have one.
   std::function<bool()> names_bad_value{};
+  // Whether every failed assertion has its device line, from the text that it printed in a rerun. Null if there was no
+  // rerun yet; then the text is expected.
+  std::function<bool()> has_assertions{};
 };
 
 // `state` must belong to `session`. The result refers to all arguments.
@@ -74,6 +80,8 @@ bool wants_reruns(const Known& known);
 // further ones necessary.
 unsigned planned_reruns(const Known& known);
 
+// Returns whether the rerun that confirms should also leave a GPU core dump.
+bool confirms_with_dump(const Known& known);
 // Returns whether the session has a failure of GPU work that is not proven yet.
 bool wants_proof(const analyse::Analysis& analysis);
 // Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.

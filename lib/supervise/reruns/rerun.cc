@@ -60,9 +60,10 @@ struct Start {
   std::optional<launch::Arena> arena;  // nullopt if the pass runs without the recorder
 };
 
-std::vector<std::string> environment_of(const Start& start) {
-  return start.arena ? launch::environment_with(start.variables)
-                     : launch::environment_without_injection(start.variables);
+// A driver with an injection library writes no core dumps, so a recorder that expects one is preloaded.
+std::vector<std::string> environment_of(const Start& start, bool dumps) {
+  return start.arena && !dumps ? launch::environment_with(start.variables)
+                               : launch::environment_without_injection(start.variables);
 }
 
 Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
@@ -96,13 +97,14 @@ wire::WatchBy way_of_first_run(const session::Session& session) {
 
 base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
                                    const std::filesystem::path& folder) {
-  const auto recorder = launch::usable_recorder(false);
+  const auto recorder = launch::usable_recorder(spec.dumps);
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return *failure;
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<base::Error>(&arena)) return *failure;
   wire::RecordOptions record;
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
+  record.once = spec.dumps;
   record.races = spec.kind == PassKind::races;
   if (record.races) std::get<launch::Arena>(arena).keep_areas();
   // The first run already found the races with host writes, so a rerun need not look for them.
@@ -118,6 +120,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
+  if (spec.dumps) start.variables.push_back(kShowDumpProgress);
   // Older versions of PyTorch read only the second variable.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
@@ -159,7 +162,7 @@ std::optional<base::Error> isolate(const RerunSpec& spec, const session::Session
   const std::filesystem::path pass = std::filesystem::read_symlink(base::path_through(writer.opened_pass()), error);
   isolation.folders = {pass};
   if (spec.kind == PassKind::sanitize) isolation.ports = sanitizer_ports();
-  if (spec.kind == PassKind::device) {
+  if (spec.dumps) {
     isolation.ports = core_dump_ports();
     isolation.any_interface = true;
   }
@@ -260,8 +263,8 @@ class Leavings {
         spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
   }
 
-  void take_code(const session::Pass& pass, launch::SignalRelay& relay) {
-    store(store_failing_code(pass.dump, writer_, session_.manifest.command, relay));
+  void take_code(const session::Pass& pass) {
+    store(store_failing_code(pass.dump, writer_, session_.manifest.command));
   }
 
  private:
@@ -297,7 +300,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   pass = planned_pass(spec, session, std::get<std::string>(name));
   const auto started = Clock::now();
   Leavings leavings(spec, session, writer, listener);
-  auto spawned = launch::Supervised::spawn(start.command, environment_of(start), options);
+  auto spawned = launch::Supervised::spawn(start.command, environment_of(start, spec.dumps), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Supervised>(spawned);
   if (output != nullptr) output->close_pipe();
@@ -318,9 +321,9 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   if (races) leavings.take_races(*races, result);
   if (arena != nullptr) leavings.take_recording(*arena, result);
   if (spec.kind == PassKind::origin) session::attach_deliveries(writer.pass_folder(), result.processes);
-  if (spec.kind == PassKind::device) {
+  if (spec.dumps) {
     leavings.take_dump(result);
-    leavings.take_code(result.pass, relay);
+    leavings.take_code(result.pass);
   }
   return result;
 }

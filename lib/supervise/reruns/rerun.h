@@ -29,6 +29,7 @@ struct RerunSpec {
   std::string sanitizer{};               // path of compute-sanitizer
   std::vector<std::string> kernels{};    // mangled names of the kernels that the sanitizer checks
   double time_limit = 0;                 // seconds
+  bool dumps = false;                    // the driver writes a GPU core dump when a kernel fails
   std::optional<double> dump_after{};    // for a device pass: after how many seconds to request a dump from the driver
   std::uint64_t operations = 0;          // how many operations the first run issued, to show progress; 0 if unknown
   double expected_seconds = 0;           // its expected duration, to show progress

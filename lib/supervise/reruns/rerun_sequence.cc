@@ -109,15 +109,20 @@ class RerunSequence {
 
   void confirm() {
     WindowSequence windows(plan_);
+    bool dumps = confirms_with_dump(known(session_, state_, plan_));
     while (const auto step = windows.next(analysis())) {
-      if (!wait_in(*step)) return;
-      windows.note(analysis().reruns.back());
+      if (!wait_in(*step, dumps)) return;
+      // The program may not start with the preloaded library, or the driver may crash while it writes the dump.
+      const Outcome outcome = analysis().reruns.back().outcome;
+      const bool prevented = outcome == Outcome::not_reached || outcome == Outcome::not_recorded;
+      if (!std::exchange(dumps, false) || !prevented) windows.note(analysis().reruns.back());
     }
   }
 
   // Returns false if no more reruns are possible.
-  bool wait_in(const WindowStep& step) {
+  bool wait_in(const WindowStep& step, bool dumps) {
     RerunSpec spec = spec_of(PassKind::confirm);
+    spec.dumps = dumps;
     spec.window = with_patience(step.window.text, options_.patience);
     spec.waits = step.window.words;
     spec.without_values = step.without_values;
@@ -245,6 +250,7 @@ class RerunSequence {
   RerunSpec spec_of(PassKind kind) const {
     RerunSpec spec;
     spec.kind = kind;
+    spec.dumps = kind == PassKind::device;
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
     spec.operations = operations_of(session_);
     spec.expected_seconds = expected_seconds(session_);

@@ -75,7 +75,7 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
       folder_(folder),
       limit_(Clock::now() + clamped_milliseconds(spec.time_limit)),
       dump_limit_(limit_ + kLongestDump) {
-  if (spec.kind == session::PassKind::device && !spec.show) dump_.emplace(folder / session::kOutputFile);
+  if (spec.dumps && !spec.show) dump_.emplace(folder / session::kOutputFile);
   if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
   if (arena != nullptr) watcher_.emplace(*arena, relay);
 }
@@ -106,7 +106,7 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
 }
 
 std::uint64_t RerunWatch::dump_bytes() const {
-  const std::string name = spec_.kind == session::PassKind::device ? find_dump(folder_) : "";
+  const std::string name = spec_.dumps ? find_dump(folder_) : "";
   std::error_code error;
   const std::uintmax_t bytes = name.empty() ? 0 : std::filesystem::file_size(folder_ / name, error);
   return error ? 0 : bytes;

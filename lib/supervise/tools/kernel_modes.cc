@@ -10,7 +10,7 @@
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
 #include "sass/sass.h"
-#include "supervise/tools/kernel_text.h"
+#include "supervise/tools/disassembly.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -200,7 +200,7 @@ const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
 }
 
 void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const {
-  std::string text = kernel_text(disassembler_, code);
+  std::string text = disassembled(disassembler_, code.architecture, code.instructions.all());
   if (zeros == 0) {
     to.ranges.push_back(std::make_shared<const sass::ByteRanges>(std::move(text), code.bank, code.calls));
     to.accesses.push_back(to.ranges.back()->accesses());

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "diagnose/access_by_code.h"
-#include "supervise/tools/kernel_text.h"
+#include "supervise/tools/disassembly.h"
+#include "supervise/tools/kernel_code.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::supervise {
@@ -48,7 +49,7 @@ std::optional<session::KernelCode> code_in(const fs::path& file, const std::stri
   out.bank_offset = code->bank.offset;
   out.bank_size = code->bank.size;
   out.harmless_calls = code->calls == sass::Calls::harmless;
-  out.text = kernel_text(disassembler, *code);
+  out.text = disassembled(disassembler, code->architecture, code->instructions.all());
   return out;
 }
 

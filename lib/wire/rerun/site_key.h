@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "wire/hash.h"
+#include "wire/names/library_paths.h"
 #include "wire/names/temporary_file.h"
 #include "wire/operation.h"
 
@@ -30,7 +31,13 @@ inline Key of_code(std::string_view file, std::string_view qualified_name, std::
   return mix(mix(key, of_text(qualified_name)), first_line) | 1;
 }
 
+// Frames of these modules are not part of a stack's key. The driver and CUPTI stand between a call and the recorder only
+// if CUPTI observes the program.
+inline constexpr Key kLeftOut = 2;
+
 inline Key of_module(std::string_view path, std::span<const std::byte> build_id) {
+  const std::string_view name = library_paths::stem_of(path);
+  if (name == "libcuda" || name == "libcupti") return kLeftOut;
   if (build_id.empty()) return of_text(path);
   return of_text({reinterpret_cast<const char*>(build_id.data()), build_id.size()});
 }
@@ -40,7 +47,9 @@ class Stack {
  public:
   void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
   // `module` is 0 if the code belongs to no module. The key then omits the address, which differs from run to run.
-  void add_native(Key module, std::uint64_t address) { key_ = mix(mix(key_, module), module == 0 ? 0 : address); }
+  void add_native(Key module, std::uint64_t address) {
+    if (module != kLeftOut) key_ = mix(mix(key_, module), module == 0 ? 0 : address);
+  }
   Key key() const { return key_ | 1; }
 
  private:

@@ -331,3 +331,42 @@ def without_a_disassembler_there_is_no_address(machine):
     report, result = _run(machine)
     expect(report["findings"][0]["access"], None, "access")
     expect("Access  " in result.stderr, False, "a row without content")
+
+
+# ---- one rerun for the proof and the dump
+
+
+def _run_with_dump(machine, kernel=LOAD, plan="dump={}", options=()):
+    dump = machine.folder / "load.gpucore"
+    dump.write_bytes(gzip.decompress(LOAD_DUMP.read_bytes()))
+    machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs))
+    machine.plan(f"fault kernel={kernel} nth=3 code=700; {plan.format(dump)} run=2-")
+    machine.run(*program("leaves_dump.py", kernel, "none"), options=["--rerun=always", *options], timeout=90)
+    report = machine.report()
+    expect_true_line(report, "leaves_dump.py")
+    return report
+
+
+def rerun_that_proves_the_line_leaves_the_dump_too(machine):
+    report = _run_with_dump(machine)
+    (finding,) = report["findings"]
+    expect((finding["error"]["code"], finding["evidence"]["grade"]), (700, "proven"), "answer")
+    expect("with code" in finding["evidence"]["because"], False, "whether another code is told")
+    expect(_device(report), DUMP_SAYS, "device")
+    expect([(each["name"], each["outcome"]) for each in report["passes"][1:]], [("confirm", "proven, core dump read")],
+           "reruns")
+
+
+def dump_that_the_driver_loses_costs_no_proof(machine):
+    report = _run_with_dump(machine, plan="dump=/no/such/dump")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    expect(_outcome(report, "confirm"), ["proven"], "reruns that confirm")
+    expect(_outcome(report, "device"), ["no core dump"], "reruns for a dump")
+
+
+def rerun_leaves_no_dump_if_the_user_chose_the_way_or_the_dump(machine):
+    report = _run_with_dump(machine, options=["--watch-by=cupti"])
+    expect(_outcome(report, "confirm"), ["proven"], "with CUPTI")
+    machine.environment["CUDA_COREDUMP_FILE"] = str(machine.folder / "mine.%p")
+    report = _run_with_dump(machine)
+    expect(_outcome(report, "confirm"), ["proven"], "with a file of the user's own")

@@ -112,6 +112,19 @@ TEST_CASE("the same lines of the program do not count with a different kernel, l
   CHECK_FALSE(is_taken(first, cut));
 }
 
+TEST_CASE("a kernel that is launched at one place identifies this place if hooks observe the rerun of a run by CUPTI") {
+  const auto by_cupti = [](session::Process process) {
+    process.record.properties["cupti.path"] = "/usr/lib/libcupti.so.13";
+    return process;
+  };
+  const auto elsewhere = Program().call({"loaded", "bad", "/p/other.py"}).proven();
+  CHECK(is_taken(by_cupti(Program().call({"compiled"}).process), elsewhere));
+  CHECK_FALSE(is_taken(Program().call({"compiled"}).process, elsewhere));
+  CHECK_FALSE(is_taken(by_cupti(Program().call({"compiled"}).process), by_cupti(elsewhere)));
+  const Program::Call other{"compiled", "bad", "/p/train.py", 0x60, true};
+  CHECK_FALSE(is_taken(by_cupti(Program().call(other).call({"compiled"}).process), elsewhere));
+}
+
 TEST_CASE("without a line of the program's own nothing counts as the same") {
   for (const char* file : {"/v/lib/python3.12/site-packages/tool.py", "/usr/lib/python3.12/runpy.py", "<string>",
                            "/tmp/torchinductor_u/ab/cab.py", "/tmp/nn.conv_q9dx4sbc.py"}) {

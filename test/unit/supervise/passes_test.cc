@@ -22,9 +22,9 @@ using session::PassKind;
 struct Considered {
   explicit Considered(const session::Session& its) : session(its), analysis(analyse::analyse(its)) {}
   Known known() const { return {session, analysis, plan}; }
-  bool wants(Task task) const {
-    return std::any_of(passes().begin(), passes().end(),
-                       [&](const PassRow& row) { return row.task == task && is_wanted(row, known()); });
+  bool wants(Task task) const { return wants(task, known()); }
+  static bool wants(Task task, const Known& known) {
+    return is_wanted(*std::ranges::find(passes(), task, &PassRow::task), known);
   }
   const session::Session& session;
   analyse::Analysis analysis;
@@ -36,9 +36,34 @@ TEST_CASE("a failure that is not proven calls for reruns") {
   Considered considered(session);
   CHECK(wants_proof(considered.analysis));
   CHECK(wants_reruns(considered.known()));
-  CHECK(planned_reruns(considered.known()) == 2);  // one that waits for the operation, and one for a core dump
+  CHECK(planned_reruns(considered.known()) == 1);  // it waits for the operation and leaves a core dump
+  CHECK(confirms_with_dump(considered.known()));
   considered.plan.options.device = false;
   CHECK(planned_reruns(considered.known()) == 1);
+  CHECK_FALSE(confirms_with_dump(considered.known()));
+}
+
+TEST_CASE("a rerun that confirms leaves no dump if CUPTI must observe it, or if it prints or saves something instead") {
+  session::Session session = failing_session();
+  Considered considered(session);
+  considered.plan.options.save_inputs = true;
+  CHECK_FALSE(confirms_with_dump(considered.known()));
+  considered.plan.options.save_inputs = false;
+  session.manifest.watch_by = "cupti";
+  CHECK_FALSE(confirms_with_dump(considered.known()));
+  CHECK(planned_reruns(considered.known()) == 2);
+  const session::Session asserted = failing_session(2, 710);
+  CHECK_FALSE(confirms_with_dump(Considered(asserted).known()));
+}
+
+TEST_CASE("a dump is requested after a failed assertion only if no rerun printed it") {
+  const session::Session session = failing_session(2, 710);
+  Considered considered(session);
+  for (const bool printed : {true, false}) {
+    Known known = considered.known();
+    known.has_assertions = [printed] { return printed; };
+    CHECK(Considered::wants(Task::get_dump, known) == !printed);
+  }
 }
 
 TEST_CASE("a session without a failure needs none, unless the user asks to wait for every operation") {
@@ -69,7 +94,10 @@ TEST_CASE("a pass is run once, and again only if it was cut short and left no du
 TEST_CASE("only device exceptions call for a core dump") {
   for (const std::uint32_t code : {700u, 710u, 719u, 702u}) {
     const session::Session session = failing_session(2, code);
-    CHECK(Considered(session).wants(Task::get_dump) == (code != 702));
+    Considered considered(session);
+    Known known = considered.known();
+    known.has_assertions = [] { return false; };
+    CHECK(Considered::wants(Task::get_dump, known) == (code != 702));
   }
 }
 
@@ -80,19 +108,18 @@ TEST_CASE("after a failed assertion in Python, the origin of its bad value is tr
     considered.plan.options.origin = asked;
     Known known = considered.known();
     known.names_bad_value = std::move(names_bad_value);
-    return std::any_of(passes().begin(), passes().end(),
-                       [&](const PassRow& row) { return row.task == Task::trace_origin && is_wanted(row, known); });
+    return Considered::wants(Task::trace_origin, known);
   };
   CHECK_FALSE(wants(true));  // the program does not use Python
   session.processes[0].record.properties["python"] = "3.11";
   CHECK(wants(true));
   CHECK_FALSE(wants(false));  // only PyTorch's operators can be observed without values
   CHECK(wants(false, [] { return true; }));
-  CHECK(planned_reruns(Considered(session).known()) == 2);  // one that waits for the operation, one for a core dump
+  CHECK(planned_reruns(Considered(session).known()) == 1);  // it waits for the operation, which prints the assertion
   session.processes[0].record.modules.push_back({"/x/torch/lib/libc10_cuda.so", "", 0, 0, 1});
   CHECK(wants(false));
   CHECK_FALSE(wants(false, [] { return false; }));  // a rerun has read the values, and none is bad
-  CHECK(planned_reruns(Considered(session).known()) == 3);
+  CHECK(planned_reruns(Considered(session).known()) == 2);
   session.manifest.passes.push_back(rerun_pass(PassKind::origin));
   CHECK_FALSE(wants(true));
   session::Session access = failing_session(2, 700);
@@ -108,7 +135,7 @@ TEST_CASE("what an option requests is wanted only with the option") {
   considered.plan.options.sanitize = considered.plan.options.save_launch = true;
   CHECK(considered.wants(Task::sanitize));
   CHECK(considered.wants(Task::save_launch));
-  CHECK(planned_reruns(considered.known()) == 4);
+  CHECK(planned_reruns(considered.known()) == 3);
 }
 
 TEST_CASE("the manual page has the table's words") {
