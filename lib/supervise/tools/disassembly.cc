@@ -46,9 +46,11 @@ std::string tool_s_name(const std::string& architecture) {
   return rest.empty() || !plain ? "" : "SM" + rest;
 }
 
+std::string mark_of(std::uint64_t offset) { return fmt::format("/*{:04x}*/", offset); }
+
 // Finds the line for the offset in the tool's output: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
 std::string instruction_at(const std::string& output, std::uint64_t offset) {
-  const std::string mark = fmt::format("/*{:04x}*/", offset);
+  const std::string mark = mark_of(offset);
   const std::size_t at = output.find(mark);
   if (at == std::string::npos) return "";
   const std::size_t begin = output.find_first_not_of(" \t", at + mark.size());
@@ -73,7 +75,7 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// Returns the tool's output; empty if it failed. Ignores the exit status, because another thread may reap the tool.
+// Returns the tool's output; empty if it failed, as far as known: another thread may reap the tool first.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -106,11 +108,12 @@ std::string output_of(const std::vector<std::string>& command) {
   // children.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
   pollfd ended{process.get(), POLLIN, 0};
-  siginfo_t info;
-  if (process.valid() && ::poll(&ended, 1, kToDie) > 0) {
-    ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED | WNOHANG);
-  }
-  return output;
+  siginfo_t info{};
+  const bool reaped =
+      process.valid() && ::poll(&ended, 1, kToDie) > 0 &&
+      ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED | WNOHANG) == 0 &&
+      info.si_pid == pid;
+  return reaped && (info.si_code != CLD_EXITED || info.si_status != 0) ? "" : output;
 }
 
 }  // namespace
@@ -127,9 +130,12 @@ std::string disassembled(const std::string& tool, const std::string& architectur
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (!input.valid() || !base::write_all(input.get(), instructions)) return "";
   std::string text = output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
+  // Part of the text would be taken for the whole code.
+  constexpr std::size_t kInstruction = 16;  // bytes, from sm_70 on
+  if (instructions.size() < kInstruction || text.find(mark_of(instructions.size() - kInstruction)) == text.npos) return "";
   const std::lock_guard lock(mutex);
   if (known.size() == kMostKept) known.clear();
-  if (!text.empty() && text.size() <= kMostTextKept) known.emplace(instructions, text);
+  if (text.size() <= kMostTextKept) known.emplace(instructions, text);
   return text;
 }
 

@@ -483,8 +483,8 @@ def core_shows_what_a_disassembler_says(machine):
     tool.parent.mkdir()
     machine.environment["PATH"] = f"{tool.parent}:{machine.environment['PATH']}"
 
-    def instruction(script):
-        tool.write_text("#!/bin/sh\n" + script)
+    def instruction(script, last="/*0170*/ BRA 0x170;"):
+        tool.write_text(f"#!/bin/sh\necho '{last}'\n" + script)
         tool.chmod(0o755)
         text = expect_success(machine.cudadiag("core", dump)).stdout
         expect_in("PC      0x7f21277a0a70, far_load(int*)+0x70\n", text, "text")
@@ -497,6 +497,8 @@ def core_shows_what_a_disassembler_says(machine):
     seen = "printf '/*0060*/ NOP ;\\n\\t/*0070*/    @P0 LDG.E R5, desc[UR4][%s.%s] ;\\n' $1$2 $(wc -c <$3)\n"
     expect(instruction(seen), "@P0 LDG.E R5, desc[UR4][-bSM90.384]", "instruction")
     expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "a different place")
+    expect(instruction("echo '/*0070*/ EXIT ;'\n"), "EXIT", "another instruction")
+    expect(instruction("echo '/*0070*/ EXIT ;'\n", "/*0160*/ NOP;"), None, "a text that is not whole")
     expect(instruction("echo '/*0070*/ EXIT ;'; exit 1\n"), None, "a tool that fails")
     expect(instruction("echo '/*0070*/ EXIT ;'; kill -SEGV $$\n"), None, "a tool that crashes")
     expect(instruction("echo '/*0070*/ EXIT ;'; exec sleep 1000\n"), None, "a tool that hangs")

@@ -191,8 +191,8 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     expect_in("may have been running, the likeliest first", said, "the first answer")
     report = machine.report()
     expect_true_line(report, "leaves_dump.py")
-    expect(outcomes(report), [("record", "inferred"), ("confirm", "ended before it reached this call"),
-                              ("device", "core dump read")], "passes")
+    early = ("confirm", "ended before it reached this call")  # at first with the preloaded library, then without
+    expect(outcomes(report), [("record", "inferred"), early, early, ("device", "core dump read")], "passes")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
     expect_in("; in a rerun without waits, Warp Illegal Address came from the kernel of this line, and no other "
