@@ -7,7 +7,9 @@
 #include <numeric>
 #include <optional>
 #include <utility>
+#include <variant>
 
+#include "launch/own_libraries.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::supervise {
@@ -75,7 +77,8 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
 
 bool can_dump_while_recorded() {
   const auto is_unset = [](const char* name) { return std::getenv(name) == nullptr; };
-  return is_unset(wire::environment::kInjection) && is_unset(kFile) && is_unset("CUDA_ENABLE_COREDUMP_ON_EXCEPTION") &&
+  return std::holds_alternative<fs::path>(launch::usable_recorder(true)) && is_unset(wire::environment::kInjection) &&
+         is_unset(kFile) && is_unset("CUDA_ENABLE_COREDUMP_ON_EXCEPTION") &&
          is_unset("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP") && is_unset("CUDA_COREDUMP_GENERATION_FLAGS");
 }
 

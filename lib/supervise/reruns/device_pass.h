@@ -16,8 +16,8 @@ namespace cudadiag::supervise {
 // Makes the driver print each step of writing a dump.
 inline const launch::Variable kShowDumpProgress = {"CUDA_COREDUMP_SHOW_PROGRESS", "1"};
 
-// Returns whether a rerun can be recorded and leave a dump too. It cannot if the user's environment has an injection
-// library, or settings for core dumps.
+// Returns whether a rerun can be recorded and leave a dump too. It cannot if the preload library is missing or damaged, or
+// if the user's environment has an injection library, or settings for core dumps.
 bool can_dump_while_recorded();
 
 // Returns variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take

@@ -125,8 +125,9 @@ std::optional<session::CutShort> RerunWatch::reason_to_end() {
   const bool too_late = is_too_late();
   if (failed_by_) return std::nullopt;
   if (too_late) return CutShort::time_limit;
-  const bool quiet =
-      arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + clamped_milliseconds(spec_.quiet_limit);
+  // While the driver writes a dump, the program issues nothing.
+  const bool quiet = arena_ != nullptr && spec_.quiet_limit > 0 && dump_bytes() == 0 &&
+                     Clock::now() > moved_ + clamped_milliseconds(spec_.quiet_limit);
   return quiet ? std::optional(CutShort::issued_nothing) : std::nullopt;
 }
 
