@@ -137,7 +137,8 @@ Diagnosis diagnose(const Known& known) {
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
   if (eager) add_eager(report, *eager, failures);
-  // If torch.compile was never turned off, Inductor's generated code may show the line inside compiled code.
+  // If torch.compile was never turned off, Inductor's generated code may show the line inside compiled code. The line
+  // inside leads the finding, or the call of the compiled function.
   add_compiled_lines(report, failures);
   // Races are separate findings and need no rules for causes.
   add_races(report, session, resolve_site);

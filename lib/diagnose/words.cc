@@ -71,12 +71,13 @@ constexpr base::Words<Relation, 10> kRelations = {{
     {Relation::misaligned, "misaligned"},
 }};
 
-constexpr base::Words<Role, 16> kRoles = {{
+constexpr base::Words<Role, 17> kRoles = {{
     {Role::forward, "forward"},
     {Role::backward, "backward"},
     {Role::started, "started"},
     {Role::eager, "eager"},
     {Role::source, "source"},
+    {Role::called, "called"},
     {Role::caller, "caller"},
     {Role::capture, "capture"},
     {Role::update, "update"},
@@ -206,6 +207,12 @@ std::string duration(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<long long>(std::ceil(seconds / 60));
   return minutes < 120 ? fmt::format("{} min", minutes) : fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+std::string grade_text(const Finding& finding) {
+  const std::string grade(word(finding.evidence.grade()));
+  const bool inside = finding.compiled && finding.compiled->inside && finding.evidence.names_one();
+  return inside ? fmt::format("call {}, line inferred", grade) : grade;
 }
 
 std::string_view meaning(Grade grade) {

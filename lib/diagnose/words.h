@@ -63,6 +63,9 @@ std::string shell_word(std::string_view word);
 // Returns the words of a command as one line for a shell, each quoted by shell_word().
 std::string shell_line(const std::vector<std::string>& words);
 
+// Returns what the report's headline says about the finding's grade. A line inside compiled code is always inferred.
+std::string grade_text(const Finding& finding);
+
 // Explains a grade to readers who do not know the term.
 std::string_view meaning(analyse::Grade grade);
 

@@ -26,6 +26,23 @@ namespace {
 constexpr std::size_t kCandidatesNamed = 3;
 constexpr std::size_t kTitleKernel = 24;  // columns for a kernel's name in a title
 
+// Returns the place of a finding, such as "model.py:24, inside the compiled Model.forward (called at :41)".
+std::string place_in(const diagnose::Location& location, const diagnose::Finding& finding,
+                     const std::string& directory) {
+  if (!finding.compiled || location.function.empty()) return diagnose::place(location, directory);
+  const auto& [function, called, inside] = *finding.compiled;
+  diagnose::Location line = location;
+  if (!inside || line.function == function) line.function.clear();
+  const std::string own = diagnose::place(line, directory) + ", ";
+  if (!inside) return own + "in a call of the compiled " + base::printable(function);
+  diagnose::Location call = called;
+  call.function.clear();
+  const bool same_file = called.file == finding.location.file;
+  const std::string at = same_file ? fmt::format(":{}", call.line) : diagnose::place(call, directory);
+  return own + "inside the compiled " + base::printable(function) +
+         (call.known() ? fmt::format(" (called at {})", at) : "");
+}
+
 // Adds the error code in parentheses, or the time without progress.
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
                         const std::string& directory) {
@@ -37,7 +54,7 @@ std::string headline_at(const diagnose::Location& location, const diagnose::Find
     if (!line.file.empty()) line.function.clear();
     return interruption(finding, diagnose::place(line, directory));
   }
-  return fmt::format("{}{} in {}", base::printable(finding.title), size, diagnose::place(location, directory));
+  return fmt::format("{}{} in {}", base::printable(finding.title), size, place_in(location, finding, directory));
 }
 
 class FindingText {
@@ -105,7 +122,7 @@ class FindingText {
     diagnose::Location own = diagnose::with_file_name(finding_.location);
     own.called_from.clear();
     std::string text = "cudadiag: " + headline_at(own, finding_, directory_);
-    const std::string tag = fmt::format("[{}]", diagnose::word(finding_.evidence.grade()));
+    const std::string tag = fmt::format("[{}]", diagnose::grade_text(finding_));
     diagnose::Location nameless = own;
     if (!nameless.file.empty()) nameless.function.clear();
     const std::string short_text = "cudadiag: " + headline_at(nameless, finding_, directory_);
@@ -149,7 +166,7 @@ class FindingText {
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
-    if ((finding_.backward && finding_.backward->leads) || finding_.thread_start) return "";
+    if ((finding_.backward && finding_.backward->leads) || finding_.thread_start || finding_.compiled) return "";
     return fmt::format("call {} of this {}", diagnose::thousands(*finding_.launch->site_ordinal), what());
   }
 

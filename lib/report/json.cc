@@ -274,13 +274,20 @@ Json of(const diagnose::Memory& memory) {
 
 Json of(const diagnose::Access& access) {
   const bool known = access.block && access.thread;
+  Json parameter = value_or_null(access.parameter), byte = nullptr, loaded_from = nullptr;
+  if (access.parameter) byte = access.parameter_byte;
+  // The pointer came from memory. The parameter only leads to that memory.
+  if (!access.loaded.empty()) {
+    loaded_from = {{"parameter", parameter}, {"parameter_byte", byte}, {"bytes", access.loaded}};
+    parameter = byte = nullptr;
+  }
   return {{"kind", diagnose::word(access.kind)},
           {"bytes", access.bytes != 0 ? Json(access.bytes) : Json(nullptr)},
           {"address", access.address ? Json(address(*access.address)) : Json(nullptr)},
-          {"parameter", value_or_null(access.parameter)},
-          {"parameter_byte", access.parameter ? Json(access.parameter_byte) : Json(nullptr)},
+          {"parameter", parameter},
+          {"parameter_byte", byte},
           {"parameter_name", text_or_null(access.parameter_name)},
-          {"loaded_from", access.loaded},
+          {"loaded_from", loaded_from},
           {"allocation", access.allocation ? of(*access.allocation) : Json(nullptr)},
           {"distance", value_or_null(access.distance)},
           {"space", diagnose::word(access.space)},

@@ -89,7 +89,7 @@ Section others(const diagnose::Diagnosis& report) {
     const std::string who =
         finding.rank || all[i].ranks.size() > 1 ? diagnose::names_of(all[i].ranks) : fmt::format("pid {}", finding.pid);
     section.lines.push_back(fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory),
-                                        diagnose::word(finding.evidence.grade())));
+                                        diagnose::grade_text(finding)));
   }
   return section;
 }

@@ -105,7 +105,7 @@ void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
   if (is_quiet() && gain.moved) return;  // the new report gives the line
   const char* how = gain.narrowed ? "narrows" : "corrects";
   say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
-                               diagnose::word(gain.after->evidence.grade()))
+                               diagnose::grade_text(*gain.after))
                  : proof_text(after, *gain.after));
 }
 

@@ -29,8 +29,7 @@ std::string write_text(const diagnose::Diagnosis& report, const TextOptions& opt
     if (!job.empty()) return fmt::format("cudadiag: {}\n", base::printable(job));
     std::string text;
     for (const diagnose::Finding& each : report.findings) {
-      text += fmt::format("cudadiag: {} [{}]\n", headline(each, report.working_directory),
-                          diagnose::word(each.evidence.grade()));
+      text += fmt::format("cudadiag: {} [{}]\n", headline(each, report.working_directory), diagnose::grade_text(each));
     }
     return text;
   }

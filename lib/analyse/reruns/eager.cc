@@ -58,16 +58,6 @@ const Code* compiled_function(const std::vector<const Code*>& frames) {
   return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
 }
 
-// After a graph break, the rest of `Model.forward` is named Model.torch_dynamo_resume_in_forward_at_31. Returns
-// `Model.forward` for both names.
-std::string whole_name(const std::string& name) {
-  constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
-  const std::size_t own = name.rfind('.') + 1;
-  if (name.compare(own, kRest.size(), kRest) != 0) return name;
-  const std::size_t at = name.rfind(kAt);
-  return name.substr(0, own) + name.substr(own + kRest.size(), at == name.npos ? at : at - own - kRest.size());
-}
-
 bool runs(const std::vector<const Code*>& frames, const Code& function) {
   return std::any_of(frames.begin(), frames.end(), [&](const Code* code) {
     return code->file == function.file && whole_name(code->qualified_name) == whole_name(function.qualified_name);
@@ -82,6 +72,14 @@ bool is_of_one_site(const Failure& failure) {
 }
 
 }  // namespace
+
+std::string whole_name(const std::string& name) {
+  constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
+  const std::size_t own = name.rfind('.') + 1;
+  if (name.compare(own, kRest.size(), kRest) != 0) return name;
+  const std::size_t at = name.rfind(kAt);
+  return name.substr(0, own) + name.substr(own + kRest.size(), at == name.npos ? at : at - own - kRest.size());
+}
 
 const Code* compiled_function_of(const Failure& failure) { return compiled_function(python_frames(failure)); }
 

@@ -1,6 +1,8 @@
 // Finds where a compiled function fails, from reruns without torch.compile (passes "eager").
 #pragma once
 
+#include <string>
+
 #include "analyse/analysis.h"
 
 namespace cudadiag::analyse {
@@ -11,6 +13,10 @@ bool is_compiled(const Failure& failure);
 // Returns the compiled function or, after a graph break, the function that continues it; null if the code was not
 // compiled.
 const session::Code* compiled_function_of(const Failure& failure);
+
+// After a graph break, Dynamo names the rest of `Model.forward` Model.torch_dynamo_resume_in_forward_at_31. Returns
+// `Model.forward` for both names.
+std::string whole_name(const std::string& name);
 
 // Returns a separate session made of the reruns without torch.compile. The first rerun serves as the first run of this
 // session, and the others confirm it. The session has no processes if there were no such reruns.

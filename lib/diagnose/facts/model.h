@@ -35,6 +35,7 @@ enum class Role {
   started,   // started the thread that issued the operation
   eager,     // failed in a rerun without torch.compile
   source,    // source of a compiled kernel, according to the names in the generated code
+  called,    // called the compiled function
   caller,    // Python line that called the native one
   capture,   // captured the graph or its node; for a broken capture, began the capture
   update,    // changed the parameters of the graph's node
@@ -98,6 +99,7 @@ struct Device {
   bool of_first_run = false;   // the core dump comes from the first run
   std::size_t assertions = 0;  // how many different assertions were printed; 0 if `message` is not an assertion
   std::string join;            // how the evidence matches the launch: "same kernel, grid and block"
+  std::string child;           // the kernel that failed, if the launched kernel launched it on the GPU; otherwise empty
   bool line_by_sanitizer = false, threads_by_sanitizer = false;  // from compute-sanitizer, not from the dump
 };
 
@@ -136,6 +138,8 @@ struct Access {
   std::uint64_t threads = 0;                                      // how many threads have this relation; 0 if unknown
   std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
   bool overflow = false;     // moved by 2^32 elements, the address would be inside the allocation
+  bool outside = false;      // the address is unknown, but outside the live memory at the parameter
+  bool from_memory = false;  // the kernel read the pointer from memory
 };
 
 // Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of parameter
@@ -148,6 +152,8 @@ struct RefusedCall {
   std::string host_side;              // the side that a copy treats as host memory: "destination" | "source"
   std::uint64_t bytes = 0;            // requested by the call
   std::optional<std::uint64_t> free;  // bytes free on the device right after the call
+  std::uint64_t most_threads = 0;     // for a launch: threads in a block that the kernel allows; 0 if unknown
+  std::uint64_t most_shared = 0;      // for a launch: bytes of dynamic shared memory that the kernel allows
   bool breaks_other_threads_capture = false;
 };
 
@@ -292,6 +298,13 @@ struct ThreadStart {
   std::vector<symbolize::PythonFrame> stack;  // the stack that started the thread, innermost first
 };
 
+// A finding in a function that torch.compile compiled. The launch's stack does not have the line inside this function.
+struct Compiled {
+  std::string function;
+  Location called;      // the user's line that called the function; unknown if no user code did
+  bool inside = false;  // the finding's location is inferred and inside the function; if false, it is `called`
+};
+
 // All candidates on one true line. `launch` describes the likeliest of them.
 struct CandidateLine {
   Location location;
@@ -334,14 +347,15 @@ struct Finding {
   std::optional<Location> caller;            // Python line that called a native one (also in `related`)
   std::optional<Backward> backward;          // set for a kernel of a backward pass
   std::optional<ThreadStart> thread_start;   // set if a library issued the operation on its own thread
-  std::string via;                           // how Python reached native code: "ctypes, libsmooth.so"
-  std::optional<Location> reported_at;       // where the program noticed the failure; nullopt if it never checked
-  std::string reported_api;                  // "cudaMemcpy"
-  std::string reported_library;              // "libcublas.so.13": the library that made that call
-  std::optional<Moment> noticed;             // when that call returned the error; nullopt if no call returned it
-  bool found_at_exit = false;                // found by cudadiag's probe before the process or context ended
-  bool found_by_wait = false;        // cudadiag's wait for the operation found it, before any call of the program
-  std::optional<double> standstill;  // for a hang: seconds without progress
+  std::optional<Compiled> compiled;
+  std::string via;                      // how Python reached native code: "ctypes, libsmooth.so"
+  std::optional<Location> reported_at;  // where the program noticed the failure; nullopt if it never checked
+  std::string reported_api;             // "cudaMemcpy"
+  std::string reported_library;         // "libcublas.so.13": the library that made that call
+  std::optional<Moment> noticed;        // when that call returned the error; nullopt if no call returned it
+  bool found_at_exit = false;           // found by cudadiag's probe before the process or context ended
+  bool found_by_wait = false;           // cudadiag's wait for the operation found it, before any call of the program
+  std::optional<double> standstill;     // for a hang: seconds without progress
   // For a hang that was found while the program ran: its index in Manifest::stalls.
   std::optional<std::size_t> stall;
   bool interrupted = false;             // for a hang: it was found because a signal asked the program to end

@@ -63,6 +63,7 @@ Placement where_is(const std::optional<Reach>& reach, const OperationArgument* t
   if (!reach) return {};
   const auto first = static_cast<std::uint64_t>(reach->first), last = static_cast<std::uint64_t>(reach->last);
   const bool has_memory = through != nullptr && through->where.allocation != nullptr;
+  if (!has_memory && first >= kBeyondAddresses && last >= first) return {Relation::never_allocated};
   if (!has_memory && last < kLowestAddress)
     return {through == nullptr && first < kNullPage ? Relation::null : Relation::never_allocated};
   if (through == nullptr) return {is_of_host(first) && is_of_host(last) ? Relation::host : Relation::unknown};

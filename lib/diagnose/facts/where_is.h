@@ -31,6 +31,8 @@ enum class Relation : std::uint8_t {
 inline constexpr std::uint64_t kNullPage = 64 << 10;  // an address below it comes from a null pointer
 inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA hands out no lower address
 
+inline constexpr std::uint64_t kBeyondAddresses = std::uint64_t{1} << 48;  // CUDA's addresses are lower than this
+
 // Returns "heap" or "stack" if Linux on x86-64 puts a program's heap or its first thread's stack at `address`. Returns
 // null for any other address, because the GPU may have memory there too.
 const char* host_memory_at(std::uint64_t address);

@@ -8,6 +8,7 @@
 
 #include "analyse/reruns/eager.h"
 #include "base/text.h"
+#include "diagnose/resolved_site.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_excerpt.h"
@@ -274,20 +275,48 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   return location;
 }
 
+// The launch's stack has only one line of a compiled function, which does not depend on the kernel. Leads with the line
+// inside the function, if that is known, or with the line that called it.
+void lead_with(Finding& finding, const session::Code& function, const Related* inside) {
+  const std::string name = analyse::whole_name(function.qualified_name);
+  const auto is_it = [&](const auto& place) { return analyse::whole_name(place.function) == name; };
+  const auto& frames = finding.stack.python;
+  const auto own = std::find_if(frames.begin(), frames.end(), is_it);
+  if (own == frames.end() || !own->user || !is_it(finding.location)) return;
+  const auto called = std::find_if(own, frames.end(), [&](const auto& frame) { return frame.user && !is_it(frame); });
+  Compiled compiled{name, {}, inside != nullptr};
+  if (called != frames.end())
+    compiled.called = located({called->file, called->function, symbolize::Language::python, "", "", called->line});
+  const Location leads = inside != nullptr ? inside->location : compiled.called;
+  if (!leads.known()) return;
+  for (CandidateLine& candidate : finding.candidates) {
+    if (same_line(candidate.location, finding.location)) candidate.location = leads;
+  }
+  finding.location = leads;
+  finding.excerpt = symbolize::source_excerpt(leads.file, leads.line, 1);
+  if (inside != nullptr && compiled.called.known()) finding.related.push_back({Role::called, compiled.called});
+  finding.compiled = std::move(compiled);
+}
+
 }  // namespace
 
 void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size() && i < failures.size(); ++i) {
     Finding& finding = report.findings[i];
     const session::Code* function = analyse::compiled_function_of(*failures[i]);
-    const auto has = [&](Role role) {
-      return std::any_of(finding.related.begin(), finding.related.end(),
-                         [role](const Related& related) { return related.role == role; });
+    if (function == nullptr) continue;
+    const auto known = [&] {
+      return std::ranges::find_if(finding.related, [](const Related& related) {
+        return related.role == Role::eager || related.role == Role::source;
+      });
     };
-    if (function == nullptr || has(Role::eager)) continue;
-    if (auto line = line_inside(finding, *function)) {
-      finding.related.push_back({Role::source, std::move(*line), analyse::Fact::matched});
-    }
+    auto line = known() == finding.related.end() ? line_inside(finding, *function) : std::nullopt;
+    if (line) finding.related.push_back({Role::source, std::move(*line), analyse::Fact::matched});
+    const bool one_kernel =
+        finding.candidates.empty() || (known() != finding.related.end() && known()->role == Role::eager);
+    const std::optional<Related> inside =
+        known() != finding.related.end() && one_kernel ? std::optional(*known()) : std::nullopt;
+    lead_with(finding, *function, inside ? &*inside : nullptr);
   }
 }
 

@@ -32,8 +32,9 @@ GeneratedKernel kernel_at(std::string_view generated, int line);
 // considers only the nodes that index a tensor, if there are any. `first` is the function's first line.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
-// Adds the line to findings in compiled code, with role `source` and grade `inferred`. `failures` has one entry for
-// each finding.
+// Adds the line to findings in compiled code, with role `source` and grade `inferred`. Then leads each of these findings
+// with the line inside the function or, if that is unknown, with the line that called the function. `failures` has one
+// entry for each finding.
 void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

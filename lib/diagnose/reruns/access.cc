@@ -30,12 +30,14 @@ class Join {
       access.parameter_byte = parameter_->byte;
       access.pointer = parameter_->value;
     }
+    access.from_memory = dump_.from_memory;
     if (dump_.lanes.empty()) {
       access.relation = through_ ? where_is(std::nullopt, &*through_, false).relation : Relation::unknown;
       access.others = dump_.unknown;
-      return access;
+    } else {
+      count(access);
     }
-    count(access);
+    if (access.relation == Relation::unknown && !dump_.misaligned) judge_unknown(access);
     return access;
   }
 
@@ -62,6 +64,22 @@ class Join {
   // A bulk copy also needs an aligned size and an aligned address in shared memory. One of those may be misaligned
   // instead.
   bool may_be_misaligned_elsewhere() const { return dump_.misaligned && dump_.bytes == 0; }
+
+  // Judges an address that is unknown or cannot be compared.
+  void judge_unknown(Access& access) const {
+    if (dump_.low > 0 && parameter_ == nullptr) {
+      access.relation = Relation::null;
+      access.threads = dump_.low;
+      access.others = dump_.lanes.size() + dump_.unknown - dump_.low;
+      access.address.reset();
+      access.block.reset();
+      access.thread.reset();
+      return;
+    }
+    const auto* memory = argument_ == nullptr ? nullptr : argument_->where.allocation;
+    // Accesses to live memory succeed. Memory that is freed while the kernel runs is an exception.
+    access.outside = memory != nullptr && argument_->where.state == State::live && memory->freed == 0;
+  }
 
   void count(Access& access) const {
     const LaneAddress* first = nullptr;
@@ -169,9 +187,28 @@ class Recorded {
   analyse::AllocationMap map_;
 };
 
+// Compares the distance from the pointer with the largest allocation of the process. An address that is farther away is
+// outside of the pointer's memory, whichever it is. Does nothing if the pointer may point to freed memory.
+void compare_with_largest(Access& access, const session::ProcessRecord& record) {
+  const bool comparable = access.relation == Relation::unknown && !access.allocation && access.address &&
+                          access.pointer.value_or(0) >= kLowestAddress && *access.pointer < kBeyondAddresses;
+  const bool all_known = analyse::knows_all_allocations(record) && record.forgotten_allocations == 0 &&
+                         std::ranges::none_of(record.allocations, [](const auto& each) { return each.freed != 0; });
+  if (!comparable || !all_known || record.allocations.empty()) return;
+  const auto largest = std::ranges::max(record.allocations, {}, &session::Allocation::bytes).bytes;
+  const bool after = *access.address > *access.pointer;
+  const std::uint64_t away = after ? *access.address - *access.pointer : *access.pointer - *access.address;
+  if (away < largest) return;
+  access.relation = after ? Relation::past_end : Relation::before;
+  access.distance = access.farthest = away - largest;
+}
+
 Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve,
-                 bool of_first_run) {
-  const analyse::OperationArguments given = analyse::arguments_of(failure);
+                 const Device& device) {
+  const bool of_first_run = device.of_first_run && device.child.empty();
+  // The parameters of a kernel that was launched on the GPU are not recorded.
+  const analyse::OperationArguments given =
+      device.child.empty() ? analyse::arguments_of(failure) : analyse::OperationArguments();
   const OperationArgument* argument = pointer_of(dump, given.arguments);
   std::optional<Recorded> recorded;
   std::optional<OperationArgument> parameter;
@@ -187,7 +224,7 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
   if (argument != nullptr && argument->where.allocation != nullptr) {
     access.allocation = allocation_of(*argument, *process, resolve);
   }
-  if (recorded) recorded->complete(access);
+  recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   return access;
 }
 
@@ -205,7 +242,7 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
-    finding.access = access_of(*dump, *failures[i], resolve, finding.device->of_first_run);
+    finding.access = access_of(*dump, *failures[i], resolve, *finding.device);
     return;
   }
 }

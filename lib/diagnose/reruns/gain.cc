@@ -18,6 +18,7 @@ bool same_place(const Location& a, const Location& b) {
 bool was_possible(const Finding& before, const Finding& after) {
   const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
   if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
+  if (after.compiled && same_place(after.compiled->called, before.location)) return true;
   const bool no_node = before.launch && before.launch->operation == session::Work::graph && !before.launch->graph_node;
   return no_node && std::any_of(after.related.begin(), after.related.end(), [&](const Related& related) {
            return related.role == Role::replay && same_place(related.location, before.location);

@@ -152,7 +152,7 @@ def a_freed_pointer_that_a_kernel_read_from_a_table_is_told_by_the_first_run(mac
     result, finding = _table_of_rows(machine)
     access = finding["access"]
     expect([access[member] for member in ("parameter", "loaded_from", "parameter_name", "relation", "inferred")],
-           [1, [16], "rows[1].cells", "freed", True], "access")
+           [None, {"parameter": 1, "parameter_byte": 0, "bytes": [16]}, "rows[1].cells", "freed", True], "access")
     expect(finding["cause"]["id"], "use-after-free", "cause")
     expect([access["allocation"][member]["line"] for member in ("allocated", "freed")],
            [targets.marked_line("table_of_rows", mark)[1] for mark in ("ALLOCATED LINE", "FREED LINE")], "its lines")

@@ -15,10 +15,11 @@ def _found(machine, fault):
     report = machine.report()
     (finding,) = report["findings"]
     expect(finding["launch"]["kernel"], "fused", "kernel")
-    expect(finding["location"]["function"].rpartition(".")[2], "forward", "function")
+    lines = [each for each in finding["related"] if each["role"] == "eager"]
+    expect(finding["location"]["line"], lines[0]["line"] if lines else true_line(NAME, "CALL LINE")[1], "line")
     expect(evidence(report)[0], "proven", "grade")
     expect([each for each in report["notes"] if each["code"] == "python-hook-off"], [], "notes of values not taken")
-    return said, report, [each for each in finding["related"] if each["role"] == "eager"]
+    return said, report, lines
 
 
 def line_of_a_compiled_function_is_told_by_a_rerun_without_the_compiler(machine):

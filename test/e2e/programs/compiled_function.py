@@ -31,7 +31,7 @@ def compiled():
 eager = os.environ.get("TORCH_COMPILE_DISABLE") == "1"
 model = Model() if eager else compiled()
 for step in range(5):
-    model.forward()
+    model.forward()  # CALL LINE
     other(stream, parameters, None)
 failed = cuda.driver.cuCtxSynchronize()
 sys.exit(5 if eager and "FAILS_EAGERLY" in os.environ else 1 if failed else 0)

@@ -172,6 +172,7 @@ TEST_CASE("a finding in compiled code has the line inside the function") {
     return out;
   };
   CHECK(lines() == std::vector<int>{9});
+  CHECK(diagnose::SessionState(session).diagnosis().findings.at(0).location.line == 9);
   std::filesystem::remove(generated);
   CHECK(lines().empty());
 }

@@ -22,7 +22,8 @@ struct Frame {
   std::uint32_t line;
 };
 
-const Frame kForward{"/work/train.py", "Model.forward", 29}, kCalled{"/work/train.py", "Tower.forward", 18};
+const Frame kForward{"/work/train.py", "Model.forward", 29}, kCalled{"/work/train.py", "Tower.forward", 18},
+    kMain{"/work/train.py", "<module>", 50};
 
 // Builds a process that failed in its only operation. `frames` is the operation's stack, innermost frame first.
 session::Process failed(const std::string& kernel, const std::vector<Frame>& frames, unsigned flags = 0) {
@@ -47,8 +48,8 @@ session::Process failed(const std::string& kernel, const std::vector<Frame>& fra
 // that forward() calls.
 session::Session compiled() {
   session::Session session;
-  session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
-  session.reruns = {{failed(kGather, {kCalled, kForward})}};
+  session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward, kMain})};
+  session.reruns = {{failed(kGather, {kCalled, kForward, kMain})}};
   for (const auto pass : {session::PassKind::record, session::PassKind::eager}) {
     session.manifest.passes.emplace_back().kind = pass;
   }
@@ -57,7 +58,7 @@ session::Session compiled() {
 
 // Adds a rerun in which the hook reported the argument values at the line.
 void add_values(session::Session& session) {
-  session::Process again = failed(kGather, {kCalled, kForward}, op::kAlone);
+  session::Process again = failed(kGather, {kCalled, kForward, kMain}, op::kAlone);
   again.record.properties["python"] = "3.11.7";
   again.record.properties["python.hook"] = "on";
   session::DeliveredValue value;
@@ -97,7 +98,11 @@ TEST_CASE("a failure in compiled code names the line that fails without the comp
   session::Session session = compiled();
   const Diagnosis located = report_of(session);
   REQUIRE(located.findings.size() == 1);
-  CHECK(located.findings[0].location.line == 29);
+  CHECK(located.findings[0].location.line == 18);
+  REQUIRE(located.findings[0].compiled);
+  CHECK(located.findings[0].compiled->function == "Model.forward");
+  CHECK(located.findings[0].compiled->called.line == 50);
+  CHECK(located.findings[0].compiled->inside);
   CHECK(located.findings[0].launch->kernel == kFused);
   CHECK(eager_lines(located.findings[0]) == std::vector{18});
   CHECK(located.findings[0].evidence.text().find("without torch.compile") == std::string::npos);
@@ -128,6 +133,19 @@ TEST_CASE("no line is named if processes without a rank fail at several lines wi
   session.reruns[0].back() = failed(kGather, {kCalled, kForward});
   session.reruns[0].back().pid = 4712;
   CHECK(eager_lines(report_of(session).findings[0]) == std::vector{18});
+}
+
+TEST_CASE("a finding in compiled code leads with the call if the line inside is unknown, never with the def line") {
+  session::Session session = compiled();
+  session.reruns.clear();
+  session.manifest.passes.pop_back();
+  const Diagnosis called = report_of(session);
+  CHECK(called.findings.at(0).location.line == 50);
+  REQUIRE(called.findings[0].compiled);
+  CHECK_FALSE(called.findings[0].compiled->inside);
+  // No user code called the function, for example on a thread of autograd.
+  session.processes[0].record.python_stacks[0].frames.pop_back();
+  CHECK(report_of(session).findings.at(0).location.line == 29);
 }
 
 TEST_CASE("outcomes of a rerun without the compiler") {
