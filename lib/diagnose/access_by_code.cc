@@ -72,8 +72,7 @@ class Judgement {
     const std::int64_t from = fault.through == nullptr ? 0 : static_cast<std::int64_t>(*fault.through->pointer);
     Reach reach{from + access.least, from + access.most, access.bytes};
     if (launch_.error == wire::cuda::kMisalignedAddress) {
-      if (reach.first >= 0)
-        fault.placed = misalignment(static_cast<std::uint64_t>(reach.first), access.bytes, access.step);
+      fault.placed = misalignment(static_cast<std::uint64_t>(reach.first), access.bytes, access.step);
       if (fault.placed.relation == Relation::inside) fault.placed = {};  // another error than this one
       return fault;
     }
@@ -97,6 +96,7 @@ class Judgement {
       case Relation::freed:
         return was_unmapped(fault);
       case Relation::never_allocated:
+        if (static_cast<std::uint64_t>(reach.first) >= kBeyondAddresses) return true;
         if (reach.last < static_cast<std::int64_t>(kLowestAddress)) return reach.first >= 0;
         fault.by_exclusion = true;
         return all_.only_these && reach.first >= 0 && !is_live(reach.first) && !is_live(reach.last);
@@ -249,7 +249,12 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
 
 // Returns true if it is still unknown which memory the failing address was meant for. A dump has no address if the failing
 // warp has exited.
-bool is_open(const Finding& finding) { return !finding.access || finding.access->relation == Relation::unknown; }
+bool is_open(const Finding& finding) {
+  if (!finding.access) return true;
+  const bool null_or_number =
+      finding.access->relation == Relation::null && !finding.access->address && !finding.access->parameter;
+  return finding.access->relation == Relation::unknown || null_or_number;
+}
 
 // Returns true if the access `found` in the code may be the access `dumped` in the core dump.
 bool may_be(const Access& dumped, const Access& found) {

@@ -137,6 +137,8 @@ class FindingBuilder {
     if (analyse::comes_from_host(call)) refused.host_side = "source";
     refused.bytes = call.bytes;
     if (call.device_total > 0) refused.free = call.device_free;
+    refused.most_threads = call.most_threads;
+    refused.most_shared = call.most_shared;
     const session::Capture& capture = (failure_.noticed != nullptr ? *failure_.noticed : call).capture;
     refused.breaks_other_threads_capture = capture.began != 0 && capture.tid != call.tid;
     return refused;

@@ -126,16 +126,22 @@ class ByteRanges::Implementation {
     if (!detours_ || !threads) return {};
     const FollowedLaunch::Code code{program_, instructions_, *detours_, may_, bank_};
     Followed out;
-    const auto follow = [&](const Box& box, std::size_t most_steps) {
-      FollowedLaunch followed(code, launch, most_steps);
+    LaunchValues with_numbers = launch, plain = launch;
+    with_numbers.addresses_are_numbers = true;
+    plain.memory.clear();
+    const auto follow = [&](const LaunchValues& values, const Box& box, std::size_t most_steps) {
+      FollowedLaunch followed(code, values, most_steps);
       CertainAccesses its = followed.certain(box);
       out.loaded.insert(followed.loaded_numbers().begin(), followed.loaded_numbers().end());
       out.changes_memory |= followed.changes_what_it_reads();
       return its;
     };
-    out.accesses = follow(*threads, FollowedLaunch::kMostSteps);
+    out.accesses = follow(with_numbers, *threads, FollowedLaunch::kMostSteps);
     if (out.accesses.only_these) return out;
-    for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(corner, kStepsOfCorner));
+    // With a known end, a loop may take too many steps. With an unknown end, the code after it is followed.
+    merge(out.accesses, follow(plain, *threads, FollowedLaunch::kMostSteps));
+    const LaunchValues& of_corner = launch.memory.empty() ? launch : with_numbers;
+    for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(of_corner, corner, kStepsOfCorner));
     std::sort(out.accesses.accesses.begin(), out.accesses.accesses.end());
     out.changes_memory |= accesses_.writes_elsewhere && leads_to_known_memory(launch);
     return out;
@@ -152,14 +158,25 @@ class ByteRanges::Implementation {
     });
   }
 
-  // Returns the parameter words from which the code computes addresses, and the loaded words. Omits words if there are
-  // too many, because the launch is followed once for each word.
-  std::set<std::uint32_t> addressed_words(const std::set<std::uint32_t>& loaded) const {
+  // Returns the parameter words from which the code computes addresses, and loaded words. Omits words if there are too
+  // many, because the launch is followed once for each word. Prefers the loaded words that are nearest to an address.
+  std::set<std::uint32_t> addressed_words(const Followed& all, const LaunchValues& launch) const {
     constexpr std::size_t kMost = 16;
     std::set<std::uint32_t> words;
     for (const auto& [at, may] : may_) words.insert(may.words.begin(), may.words.end());
-    if (words.size() + loaded.size() <= kMost) words.insert(loaded.begin(), loaded.end());
-    return words.size() <= kMost ? words : std::set<std::uint32_t>();
+    if (words.size() > kMost) return {};
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> nearest;
+    for (const std::uint32_t word : all.loaded) {
+      std::uint64_t distance = ~std::uint64_t{0};
+      for (const CertainAccess& access : all.accesses.accesses) {
+        const std::uint64_t apart = static_cast<std::uint64_t>(access.least) - launch.word(word).value_or(0);
+        if (!access.parameter) distance = std::min(distance, std::min(apart, -apart));
+      }
+      nearest.emplace_back(distance, word);
+    }
+    std::sort(nearest.begin(), nearest.end());
+    for (std::size_t i = 0; i < nearest.size() && words.size() < kMost; ++i) words.insert(nearest[i].second);
+    return words;
   }
 
   // Where possible, makes positions relative to a word. To do this, follows the launch once more for each
@@ -168,9 +185,9 @@ class ByteRanges::Implementation {
   void count_from_words(Followed& all, const LaunchValues& launch) const {
     std::vector<CertainAccess>& accesses = all.accesses.accesses;
     std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `accesses`
-    for (const std::uint32_t word : addressed_words(all.loaded)) {
+    for (const std::uint32_t word : addressed_words(all, launch)) {
       const auto value = static_cast<std::int64_t>(launch.word(word).value_or(0));
-      if (!launch.word(word) || std::abs(value) > kMostOfForm) continue;
+      if (!launch.word(word) || value > kMostOfForm || value < -kMostOfForm) continue;
       if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;
       LaunchValues other = launch;
       other.addresses.insert(std::upper_bound(other.addresses.begin(), other.addresses.end(), word), word);

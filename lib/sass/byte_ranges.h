@@ -63,6 +63,7 @@ struct LaunchValues {
   std::vector<Image> images{};           // sorted
   std::vector<TensorMap> tensors{};      // sorted
   std::vector<KnownMemory> memory{};     // used only for certain accesses
+  bool addresses_are_numbers = false;    // code that compares addresses, or takes them apart, gets their values
 
   // Returns the value of the word at this offset, in the parameters or in memory.
   std::optional<std::uint64_t> word(std::uint32_t offset) const;

@@ -79,6 +79,18 @@ class FailingAddress::Implementation {
     return address;
   }
 
+  bool is_low(const LaneState& lane) {
+    if (!terms_ || !is_wide()) return false;
+    Evaluator evaluator(*paths_, bank_, launch_, &lane);
+    const Term* pair = nullptr;
+    for (const Term& term : *terms_) {
+      if (term.slot == kNone && term.number < 1u << 24) continue;
+      if (term.slot == kNone || term.width != Term::Width::pair || pair != nullptr) return false;
+      pair = &term;
+    }
+    return pair != nullptr && evaluator.word(pair->slot + 1, {failing_}) == 0u;
+  }
+
   Base base(const LaneState* lane) {
     if (!terms_ || !is_wide()) return {};
     Evaluator evaluator(*paths_, bank_, launch_, lane);
@@ -90,7 +102,7 @@ class FailingAddress::Implementation {
       if (pair) add(high, evaluator.base(term.slot + 1, {failing_}));
     }
     if (!low.known || !high.known) return {};
-    Base out{.known = true, .words = {}, .others = low.others || high.others};
+    Base out{.known = true, .words = {}, .others = low.others || high.others, .loaded = low.loaded && high.loaded};
     for (const std::uint32_t word : low.words) {
       const bool whole = std::binary_search(high.words.begin(), high.words.end(), word + 4);
       whole ? out.words.push_back(word) : void(out.others = true);
@@ -103,6 +115,7 @@ class FailingAddress::Implementation {
 
   static void add(Base& to, const Base& more) {
     to.known &= more.known;
+    to.loaded = (to.loaded || !to.others) && (more.loaded || !more.others) && (to.others || more.others);
     to.others |= more.others;
     to.words.insert(to.words.end(), more.words.begin(), more.words.end());
     std::sort(to.words.begin(), to.words.end());
@@ -160,6 +173,7 @@ AccessKind FailingAddress::kind() const { return it_->form()->kind; }
 Space FailingAddress::space() const { return it_->form()->space; }
 std::uint32_t FailingAddress::bytes() const { return it_->bytes(); }
 std::optional<std::uint64_t> FailingAddress::of(const LaneState& lane) { return it_->of(lane); }
+bool FailingAddress::is_low(const LaneState& lane) { return it_->is_low(lane); }
 Base FailingAddress::base(const LaneState* lane) { return it_->base(lane); }
 std::uint64_t FailingAddress::unknown_opcodes() const { return it_->unknown_opcodes(); }
 

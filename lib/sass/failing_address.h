@@ -40,6 +40,7 @@ struct Base {
   bool known = false;                  // false if the terms differ between paths, or cannot be followed
   std::vector<std::uint32_t> words{};  // sorted
   bool others = false;                 // a value from memory is also added
+  bool loaded = false;                 // all such values were loaded from global memory
 };
 
 class FailingAddress {
@@ -56,6 +57,9 @@ class FailingAddress {
   std::uint32_t bytes() const;  // 0 if unknown
 
   std::optional<std::uint64_t> of(const LaneState& lane);
+  // Returns true if the address is less than 2^32, or up to 16 MiB greater. Often only the upper half of an address is
+  // known: a load of 4 bytes may have overwritten the lower one.
+  bool is_low(const LaneState& lane);
   // Returns the terms of the address for this thread or, if `lane` is null, for any thread.
   Base base(const LaneState* lane = nullptr);
   // Returns the number of distinct opcodes that produced needed values but are not modelled.

@@ -16,7 +16,7 @@
 //   layouts     512 Ki x 2 B           launch_parameters.h
 //   parameters  64 x 512 x 192 B       launch_parameters.h
 //   communicators kCommunicators x 128 B, peers kPeers x 16 B, collectives kCollectives x 64 B    collective.h
-//   copied      64 x 4,096 B           launch_parameters.h
+//   copied      128 x 4,096 B          launch_parameters.h
 //   intern   the rest              intern.h
 //
 // Times are ticks: of the TSC on x86-64, of the virtual counter on 64-bit Arm. kClockTicks and kClockNanoseconds

@@ -12,8 +12,9 @@
 // `layouts` is an array of u16. A kernel's entry consists of the number of its parameters, then the offset and size of
 // each.
 //
-// `copied` has the contents of small copies from host memory that look like tables of addresses: kernels may read these
-// addresses. The destination selects the slot of 4,096 bytes, so a table that is filled again replaces itself.
+// `copied` has the contents of small copies from host memory: kernels may read addresses and indices from them. The
+// destination selects the slot of 4,096 bytes, so a table that is filled again replaces itself. Copies that contain what
+// looks like an address use the first half of the slots, so that others never replace them.
 //
 //    0        8        12      16                   4,096
 //    +--------+--------+-------+--------------------+
@@ -42,7 +43,7 @@ inline constexpr std::size_t kMostBytes = kSlotSize - kValues;
 
 namespace copied {
 
-inline constexpr std::size_t kSlots = 64;
+inline constexpr std::size_t kSlots = 128;
 inline constexpr std::size_t kSlotSize = 4096;
 
 inline constexpr Field<std::uint64_t, 0> kSerial;

@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +34,11 @@ bool is(const Case& failed, Relation relation, Facts& facts) {
   add_who(failed, facts);
   if (access.parameter) facts.add("parameter", parameter_text(access));
   if (access.distance) facts.add("distance", distance_text(access));
+  if (access.from_memory) facts.add("origin", "a pointer that it read from memory");
+  if (!access.allocation && access.address && access.pointer) {
+    const std::uint64_t a = *access.address, b = *access.pointer;
+    facts.add("reach", size_text(a > b ? a - b : b - a));
+  }
   if (!access.allocation) return true;
   facts.add("bytes", size_text(access.allocation->bytes));
   add_place(facts, "allocated", access.allocation->allocated, failed.report.working_directory);
@@ -55,12 +63,49 @@ bool null(const Case& failed, Facts& facts) {
   if (!failed.finding.swallowed.empty()) facts.add("swallowed", failed.finding.swallowed);
   return is(failed, Relation::null, facts);
 }
+// The address is low. Only its upper half is known.
+bool low(const Case& failed, Facts& facts) {
+  return null(failed, facts) && !failed.finding.access->address && !failed.finding.access->parameter;
+}
 bool never_allocated(const Case& failed, Facts& facts) { return is(failed, Relation::never_allocated, facts); }
-// CUDA gives out no address this low. The parameter holds something else, such as a key or an index.
+// CUDA's addresses are neither this low nor this high. The parameter holds something else, such as a key or an index.
 bool number(const Case& failed, Facts& facts) {
   if (!never_allocated(failed, facts) || failed.finding.access->pointer.value_or(0) == 0) return false;
-  facts.add("value", std::to_string(*failed.finding.access->pointer));
-  return *failed.finding.access->pointer < diagnose::kLowestAddress;
+  const std::uint64_t value = *failed.finding.access->pointer;
+  const bool high = value >= diagnose::kBeyondAddresses;
+  facts.add("value", high ? fmt::format("{:#x}", value) : std::to_string(value));
+  return high || value < diagnose::kLowestAddress;
+}
+
+// Returns the two floats of which a word consists; empty if one of them would be an unusual number.
+std::string floats_of(std::uint64_t word) {
+  std::array<float, 2> halves;
+  std::memcpy(halves.data(), &word, sizeof word);
+  const auto usual = [](float value) { return std::abs(value) >= 1e-4f && std::abs(value) < 1e6f; };
+  return usual(halves[0]) && usual(halves[1]) ? fmt::format("{:.4g} and {:.4g}", halves[0], halves[1]) : "";
+}
+
+// The address is too high for any memory, or the hardware says that it is in no address space. Code that uses the windows
+// of shared or local memory computes addresses, and does not load them.
+bool no_address(const Case& failed, Facts& facts) {
+  if (!failed.finding.access) return false;
+  const Access& access = *failed.finding.access;
+  if (!is(failed, access.relation, facts)) return false;
+  const bool high =
+      access.relation == Relation::never_allocated && access.address.value_or(0) >= diagnose::kBeyondAddresses;
+  const bool global =
+      access.space == sass::Space::global || (access.space == sass::Space::generic && access.from_memory);
+  const bool out_of_range = access.relation == Relation::unknown && !access.allocation && global &&
+                            failed.device().exception == "Warp Out-of-range Address";
+  if (!high && !out_of_range) return false;
+  if (access.address) facts.add("address", fmt::format("{:#x}", *access.address));
+  if (const std::string floats = floats_of(access.address.value_or(0)); !floats.empty()) facts.add("floats", floats);
+  return true;
+}
+
+// The address is unknown, but the code computes it from a parameter that points to live memory.
+bool outside(const Case& failed, Facts& facts) {
+  return is(failed, Relation::unknown, facts) && failed.finding.access->outside && failed.finding.access->allocation;
 }
 bool host(const Case& failed, Facts& facts) {
   if (!is(failed, Relation::host, facts)) return false;
@@ -113,8 +158,19 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = past_end,
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long"},
+                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long",
+                 "{kernel} {verb} {reach} after {parameter}, past the end of its memory: no allocation of the program "
+                 "is that long"},
        .fix = {"before the access, compare the index with the number of elements: if (i < n)",
+               "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
+       .link = kSanitizerLink},
+      {.id = "address-outside-allocation",
+       .codes = {700, 717},
+       .when = outside,
+       .texts =
+           {"{kernel} {verb} memory outside {parameter}: {bytes} allocated at {allocated}; the distance is unknown",
+            "{kernel} {verb} memory outside {parameter}, which is {bytes} long; the distance is unknown"},
+       .fix = {"before the access, compare the index with the number of elements, and check that it is not negative",
                "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
@@ -130,7 +186,9 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long"},
+                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long",
+                 "{kernel} {verb} {reach} before {parameter}, before the beginning of its memory: no allocation of the "
+                 "program is that long"},
        .fix = {"look for an index that can be negative: the -1 of a failed search, a neighbour beyond the edge, or a "
                "difference"},
        .link = kSanitizerLink},
@@ -145,6 +203,17 @@ const std::vector<Rule>& access_rules() {
                "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
                "{python:keep a reference to the object that the raw pointer belongs to}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "null-pointer",
+       .sure = Sure::often,
+       .codes = {700, 717},
+       .when = low,
+       .texts =
+           {"{kernel} {verb} memory below 4 GiB, where CUDA has none, through {origin}; often it is a null pointer, "
+            "or a number used as an address",
+            "{kernel} {verb} memory below 4 GiB, where CUDA has none, often through a null pointer, or a number "
+            "used as an address"},
+       .fix = {"check that the pointer was set, and that its allocation succeeded"},
+       .link = kSanitizerLink},
       {.id = "null-pointer",
        .codes = {700, 717},
        .when = null,
@@ -173,6 +242,20 @@ const std::vector<Rule>& access_rules() {
        .texts = {"{kernel} {verb} memory through {parameter}, which is {value}: a number, not an address"},
        .fix = {"compare the arguments of the launch with the kernel's parameters: a key, an index, a size or a handle "
                "was passed in place of a pointer"},
+       .link = kSanitizerLink},
+      {.id = "number-as-address",
+       .codes = {700, 717},
+       .when = no_address,
+       .texts = {"{kernel} {verb} memory at {address} through {origin}: not an address, but the floats {floats}",
+                 "{kernel} {verb} memory at {address} through {origin}: a number, not an address",
+                 "{kernel} {verb} memory through {origin}: a number, not an address",
+                 "{kernel} {verb} memory at {address}, which is computed from {parameter} and is not an address",
+                 "{kernel} {verb} memory at a number that is computed from {parameter} and is not an address",
+                 "{kernel} {verb} memory at {address}: a number, not an address",
+                 "{kernel} {verb} memory at a number that is not an address"},
+       .fix = {"check what was written to the memory from which the pointer is read: a number, fields in another "
+               "order, or "
+               "data that overran its own memory"},
        .link = kSanitizerLink},
       {.id = "host-pointer",
        .codes = {700, 717},

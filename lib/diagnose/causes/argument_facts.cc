@@ -69,7 +69,8 @@ std::string size_text(std::uint64_t bytes) {
 void add_who(const Case& failed, Facts& facts) {
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;
-  const std::string kernel = diagnose::short_kernel_name(failed.launch().kernel, kColumns);
+  const std::string& child = failed.device().child;
+  const std::string kernel = diagnose::short_kernel_name(child.empty() ? failed.launch().kernel : child, kColumns);
   facts.add("kernel", kernel.empty() ? "the kernel" : kernel + "()");
   facts.add("verb", kVerbs[static_cast<int>(failed.finding.access->kind)]);
 }

@@ -23,6 +23,16 @@ bool overwritten_stack(const Case& failed, Facts& facts) {
   return has_any(failed.device().exception, {"Stack Canary"});
 }
 
+bool left_cluster(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return has_any(failed.device().exception, {"Block Not Present"});
+}
+
+bool outside_cluster(const Case& failed, Facts& facts) {
+  facts.add("exception", failed.device().exception);
+  return failed.device().exception == "Cluster Out-of-range Address";
+}
+
 bool trapped(const Case& failed, Facts& facts) {
   facts.add("exception", failed.device().exception);
   return failed.device().exception == "Trap Instruction";
@@ -56,6 +66,17 @@ const std::vector<Rule>& kernel_rules() {
        .fix = {"check the indices into the local arrays of this kernel and of the functions that it calls, and the "
                "sizes passed to functions that fill such an array"},
        .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
+      {.id = "cluster-block-ended",
+       .when = left_cluster,
+       .texts = {"a thread accessed shared memory of another block of its cluster, and that block had already ended "
+                 "({exception})"},
+       .fix = {"call cluster.sync() at the end of the kernel, so that no block ends while others use its memory"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#distributed-shared-memory"},
+      {.id = "shared-out-of-range",
+       .when = outside_cluster,
+       .texts = {"a thread used an address outside of the shared memory of its cluster's blocks ({exception})"},
+       .fix = {"compare the index with the size of the shared array, and the rank with cluster.num_blocks()"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#distributed-shared-memory"},
       {.id = "trap",
        .when = trapped,
        .texts = {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks in "

@@ -55,6 +55,20 @@ bool grid_too_large(const Case& failed, Facts& facts) {
   return failed.is_launch() && exceeds(failed.launch().grid, kMostGrid);
 }
 
+bool exceeds_kernel(const Case& failed, Facts& facts) {
+  add_shape(failed, facts);
+  facts.add("most", std::to_string(failed.refused().most_threads));
+  return failed.is_launch() && failed.refused().most_threads > 0 &&
+         volume(failed.launch().block) > failed.refused().most_threads;
+}
+
+bool exceeds_shared(const Case& failed, Facts& facts) {
+  facts.add("shared", std::to_string(failed.launch().shared_bytes));
+  facts.add("most", std::to_string(failed.refused().most_shared));
+  return failed.is_launch() && failed.refused().most_shared > 0 &&
+         failed.launch().shared_bytes > failed.refused().most_shared;
+}
+
 bool more_shared_than_any(const Case& failed, Facts& facts) {
   facts.add("shared", std::to_string(failed.launch().shared_bytes));
   return failed.is_launch() && failed.launch().shared_bytes > kSharedAtMost;
@@ -108,6 +122,14 @@ const std::vector<Rule>& launch_rules() {
                  "a block of {block} is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in x,y,z"},
        .fix = {"use at most 1024 threads per block, and more blocks", "check that grid and block are not swapped"},
        .link = kLimits},
+      {.id = "block-too-large-for-kernel",
+       .codes = {1, 9, 701},
+       .when = exceeds_kernel,
+       .texts = {"a block of {block} has {threads} threads, and this kernel allows at most {most}, because of its "
+                 "__launch_bounds__ or its registers"},
+       .fix = {"use at most {most} threads per block",
+               "or compile the kernel for larger blocks: __launch_bounds__({threads}), or nvcc -maxrregcount"},
+       .link = kLimits},
       {.id = "grid-too-large",
        .codes = {1, 9},
        .when = grid_too_large,
@@ -120,6 +142,15 @@ const std::vector<Rule>& launch_rules() {
        .when = more_shared_than_any,
        .texts = {"the launch requests {shared} bytes of dynamic shared memory; no GPU allows a block more than 232448"},
        .fix = {"use smaller tiles or fewer pipeline stages (Triton: BLOCK_*, num_stages)"},
+       .link = kLimits},
+      {.id = "shared-memory-too-large",
+       .codes = {1, 9, 701},
+       .when = exceeds_shared,
+       .texts = {"the launch requests {shared} bytes of dynamic shared memory, and the kernel has opted in to at most "
+                 "{most}"},
+       .fix = {"call cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared}) before the "
+               "launch, and check what it returns",
+               "or use smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin gives the GPU's limit"},
        .link = kLimits},
       {.id = "shared-memory-too-large",
        .sure = Sure::often,

@@ -179,6 +179,16 @@ bool of_the_host(const Case& failed, Facts& facts) {
   return true;
 }
 
+bool fills_host(const Case& failed, Facts& facts) {
+  const Argument* pointer = add_first(failed, facts, [](const Argument& argument) {
+    return !argument.allocation && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+  });
+  if (pointer == nullptr) return false;
+  facts.add("call", failed.call());
+  facts.add("where", diagnose::host_memory_at(*pointer->pointer));
+  return true;
+}
+
 bool big_tensor(const Case& failed, Facts& facts) {
   const Argument* tensor =
       add_first(failed, facts, [](const Argument& argument) { return extent(argument).value_or(0) > kMost32; });
@@ -323,6 +333,13 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"copy the data to GPU memory first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and cuMemcpyHtoD}), or "
                "allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#mapped-memory"},
+      {.id = "host-pointer",
+       .codes = {1},
+       .calls = {"Memset"},
+       .when = fills_host,
+       .texts = {"{call} sets GPU memory, and its {argument} is an address in the host's {where}"},
+       .fix = {"pass the pointer itself, not its address (p, not &p), or use memset() for host memory"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700},

@@ -197,10 +197,27 @@ class Matching {
       best = &finding;
       best_fit = *found;
     }
+    if (best == nullptr && failure.from_kernel) return join_child(failure);
     if (best == nullptr) return disagree(failure);
     best->device = device_of(failure);
     best->device->join = best_fit.words;
     add_assertion(*best->device, failure);
+  }
+
+  // A kernel launched the failed kernel on the GPU. If one launch may have failed, its kernel did so.
+  void join_child(const DumpedFailure& failure) {
+    const auto is_one_kernel = [](const Finding& finding) {
+      return async(finding) && finding.candidates.empty() && finding.unlisted == 0 && finding.launch &&
+             finding.launch->operation == session::Work::kernel && !finding.launch->graph_node;
+    };
+    if (report_.findings.empty() || failure.kernel.empty() || std::ranges::count_if(report_.findings, async) != 1 ||
+        !is_one_kernel(report_.findings.front())) {
+      return disagree(failure);
+    }
+    Device device = device_of(failure);
+    device.child = base::demangle(failure.kernel);
+    device.join = fmt::format("{}, which this kernel launched on the GPU", short_kernel_name(device.child, kWholeName));
+    report_.findings.front().device = std::move(device);
   }
 
   // Uses the core dump that the finding's process wrote in the first run.

@@ -124,6 +124,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
     for (const evidence::FailingLane& lane : warp.lanes) {
       const auto its = lane.stands ? address.of(state_of(warp, lane)) : std::nullopt;
       its ? access.lanes.push_back({warp.block, lane.thread, *its}) : void(++access.unknown);
+      const bool has_no_low_window = access.space == Space::global || state.shared_window >> 32 != 0;
+      if (!its && lane.stands && has_no_low_window && address.is_low(state_of(warp, lane))) ++access.low;
       if (its && access.lanes.size() == 1) {
         const sass::LaneState first = state_of(warp, lane);
         base = address.base(&first);
@@ -131,6 +133,7 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
     }
   }
   if (!base.known) base = address.base();
+  access.from_memory = base.known && base.words.empty() && base.loaded;
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));

@@ -123,7 +123,8 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
     Finding& finding = report.findings[i];
     if (!has_parameters(finding)) continue;
     const Names names(finding, *failures[i]);
-    if (finding.access && finding.access->parameter) {
+    const bool own = !finding.device || finding.device->child.empty();
+    if (own && finding.access && finding.access->parameter) {
       finding.access->parameter_name =
           names.of(*finding.access->parameter, finding.access->parameter_byte, finding.access->loaded);
     }

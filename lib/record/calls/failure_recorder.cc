@@ -62,6 +62,8 @@ void FailureRecorder::add(ThreadState* thread, Return returned, const CUpti_Call
     failed.outer = calls_->driver_call_failed(data.functionName, launch);
   }
   if (returned.code == CUDA_ERROR_OUT_OF_MEMORY && returned.of_call == 0) ask_what_is_left(failed);
+  const bool refused = returned.code == CUDA_ERROR_INVALID_VALUE || returned.code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (launch && of_driver && refused) ask_for_limits(failed);
   failed.explanation = driver_log::explanation();
   if (is_sticky(returned.code) && !operations_->frozen()) blocking_->note_if_set_late(*interner_);
   const std::uint64_t record = operations_->failures().add(thread, failed);
@@ -76,6 +78,18 @@ void FailureRecorder::ask_what_is_left(FailedCall& failed) const {
   if (driver_->mem_get_info(&free, &total) != CUDA_SUCCESS) return;
   failed.device_free = free;
   failed.device_total = total;
+}
+
+// The program may have passed a CUkernel, for which this query fails.
+void FailureRecorder::ask_for_limits(FailedCall& failed) const {
+  if (driver_->func_get_attribute == nullptr || failed.call->function == nullptr) return;
+  const auto limit = [&](CUfunction_attribute which) -> std::uint64_t {
+    int value = 0;
+    const bool known = driver_->func_get_attribute(&value, which, failed.call->function) == CUDA_SUCCESS;
+    return known && value > 0 ? static_cast<std::uint64_t>(value) : 0;
+  };
+  failed.most_threads = limit(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  failed.most_shared = limit(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 }
 
 void FailureRecorder::runtime_call_returned(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,

@@ -54,6 +54,7 @@ class FailureRecorder {
   };
   void add(ThreadState* thread, Return returned, const CUpti_CallbackData& data, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
+  void ask_for_limits(FailedCall& failed) const;
   struct Refused {
     const char* pool;  // a name from wire/error.h
     std::uint64_t bytes;

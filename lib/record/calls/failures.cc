@@ -101,8 +101,9 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kStream, failed.stream);
   wire::store(to, error::kContext, failed.context);
   write_arguments(to, failed);
-  wire::store(to, error::kDeviceFree, failed.device_free);
-  wire::store(to, error::kDeviceTotal, failed.device_total);
+  const bool refused = failed.launch && failed.code != CUDA_ERROR_OUT_OF_MEMORY;
+  wire::store(to, error::kDeviceFree, refused ? failed.most_threads : failed.device_free);
+  wire::store(to, error::kDeviceTotal, refused ? failed.most_shared : failed.device_total);
   wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
   wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
   write_capture(to, failed.capture == nullptr ? Capture{} : *failed.capture);

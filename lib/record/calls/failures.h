@@ -35,7 +35,8 @@ struct FailedCall {
   const Capture* capture = nullptr;  // the capture that the error is about; null if unknown
   std::uint64_t bytes = 0;           // requested bytes; 0 if `call` has them
   std::uint64_t device_free = 0, device_total = 0;
-  const char* outer = nullptr;  // the enclosing runtime call, if that call has no callback
+  std::uint64_t most_threads = 0, most_shared = 0;  // the limits of a refused kernel
+  const char* outer = nullptr;                      // the enclosing runtime call, if that call has no callback
   // if this call returned the error of an earlier call: the earlier call's serial; otherwise 0
   std::uint64_t of_call = 0;
   std::uint32_t tid = 0;  // the thread that made the call; 0 for the current thread

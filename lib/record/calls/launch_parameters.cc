@@ -199,6 +199,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
 void CopiedTables::keep(const ThreadState& thread, const Call& copy) {
   namespace copied = wire_parameters::copied;
   constexpr std::uint64_t kLargest = 64u << 10, kPage = 4096, kWord = sizeof(std::uint64_t);
+  constexpr std::size_t kHalf = copied::kSlots / 2;
   const bool from_host = copy.from_host && !copy.to_host && copy.destination % kWord == 0 && copy.rows == 1;
   if (slots_ == nullptr || !from_host || copy.argument < kWord || copy.argument > kLargest) return;
   const std::size_t bytes = std::min<std::size_t>(copy.argument, copied::kMostBytes);
@@ -214,8 +215,8 @@ void CopiedTables::keep(const ThreadState& thread, const Call& copy) {
   };
   std::size_t at = 0;
   while (at + kWord <= bytes && !is_address(at)) at += kWord;
-  if (at + kWord > bytes) return;
-  std::byte* slot = slots_ + wire::mix(wire::kHashSeed, copy.destination) % copied::kSlots * copied::kSlotSize;
+  const std::size_t half = at + kWord <= bytes ? 0 : kHalf;
+  std::byte* slot = slots_ + (half + wire::mix(wire::kHashSeed, copy.destination) % kHalf) * copied::kSlotSize;
   const LockGuard lock(mutex_);
   wire::store_release(slot, copied::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);

@@ -198,8 +198,10 @@ std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) 
 Base Evaluator::base(Slot slot, Moment moment) {
   const Sum sum = sum_of(slot, moment);
   if (sum.open || sum.mixed) return {};
-  return {true, {sum.words.begin(), sum.words.end()}, sum.others};
+  return {true, {sum.words.begin(), sum.words.end()}, sum.others, sum.others && !sum.made};
 }
+
+const Evaluator::Sum Evaluator::kMade{.others = true, .made = true};
 
 Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
   if (a.open) return b;
@@ -216,6 +218,7 @@ Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   }
   Sum out = a;
   out.others |= b.others;
+  out.made |= b.made;
   for (const std::uint32_t each : b.words) {
     if (!out.words.insert(each).second) return {.mixed = true};  // a word that is added twice
   }
@@ -256,7 +259,7 @@ Evaluator::Sum Evaluator::sum_of_operand(std::string_view text, std::uint32_t ha
   // A value that is subtracted or complemented is not a term of the sum.
   if (text.find_first_of("-~|") != std::string_view::npos) {
     const Sum taken = sum_of_operand(text.substr(1), half, moment);
-    return taken.words.empty() && !taken.others && !taken.mixed ? Sum{} : Sum{.others = true};
+    return taken.words.empty() && !taken.others && !taken.mixed ? Sum{} : kMade;
   }
   if (const auto place = parse_constant(text)) {
     const std::uint32_t offset = place->offset + 4 * half;
@@ -265,7 +268,7 @@ Evaluator::Sum Evaluator::sum_of_operand(std::string_view text, std::uint32_t ha
     return parameter ? Sum{.words = {offset - bank_.offset}} : Sum{};
   }
   const std::uint32_t slot = register_of(text);
-  return slot == kNone ? Sum{.others = true} : sum_of(slot + half, moment);
+  return slot == kNone ? kMade : sum_of(slot + half, moment);
 }
 
 Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
@@ -276,7 +279,7 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
     if (value >= parts.values.size()) return {.mixed = true};
     // A large constant may be the upper half of a pointer that the code contains.
     const auto upper = i.has("X") ? immediate(parts.values[value], 0) : std::nullopt;
-    if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return {.others = true};
+    if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return kMade;
     return sum_of_operand(parts.values[value], its, moment);
   };
   const bool pair = i.has("64");
@@ -302,7 +305,7 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
     return joined(of(0, pair ? half : 0), of(1, pair ? half : 0));
   }
   if (is_any(base, {"SHF", "SHL", "SHR", "HFMA2", "SGXT", "BMSK", "POPC", "FLO"})) return {};
-  return {.others = true};
+  return {.others = true, .made = !is_any(i.base(), {"LDG", "LD"})};
 }
 
 }  // namespace cudadiag::sass

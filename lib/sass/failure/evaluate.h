@@ -29,11 +29,11 @@ class Evaluator {
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
  private:
-  // The parameter words that are terms of a value. `others`: the value also has terms that are not parameters. `mixed`:
-  // the terms differ between paths. `open`: the value depends on itself in a loop, so its terms come from the path into
-  // the loop.
+  // The parameter words that are terms of a value. `others`: the value also has terms that are not parameters. `made`:
+  // one of these does not come from a load of global memory. `mixed`: the terms differ between paths. `open`: the value
+  // depends on itself in a loop, so its terms come from the path into the loop.
   struct Sum {
-    bool open = false, mixed = false, others = false;
+    bool open = false, mixed = false, others = false, made = false;
     std::set<std::uint32_t> words{};
     bool operator==(const Sum&) const = default;
   };
@@ -49,6 +49,7 @@ class Evaluator {
   std::optional<At> definition(Slot slot, Moment moment);
   Paths::Guard guard(Moment moment);
 
+  static const Sum kMade;
   Sum sum_of(Slot slot, Moment moment);
   Sum sum_made_by(Moment moment, std::uint32_t half);
   Sum sum_of_operand(std::string_view text, std::uint32_t half, Moment moment);

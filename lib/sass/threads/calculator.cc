@@ -115,6 +115,18 @@ Value Calculator::read(const Source& source, std::uint32_t half) {
   }
 }
 
+// Returns a half of an address as a number, if LaunchValues allows it. The position relative to the address is lost.
+Value Calculator::as_number(const Value& value) {
+  if (value.kind != Value::Kind::low && value.kind != Value::Kind::high) return value;
+  const std::uint64_t base = launch_.addresses_are_numbers ? launch_.word(value.word).value_or(0) : 0;
+  if (base == 0 || base > static_cast<std::uint64_t>(kMostOfForm)) return {};
+  const auto all = sum(value.form, constant(static_cast<std::int64_t>(base)));
+  if (!all) return {};
+  if (value.kind == Value::Kind::low) return word(*all);
+  const auto above = quotient(*all, 32);
+  return above ? number_of(*above & (kWord - 1)) : Value();
+}
+
 // Negates a number as 2^32 minus the number, which gives a value from 1 to 2^32.
 Value Calculator::with_sign_of(const Source& source, const Value& value) {
   if (!source.negative && !source.complement) return value;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -54,6 +55,7 @@ constexpr Truth truth_of(bool value) {
 struct ThreadState {
   std::array<Value, kStack> registers;
   std::array<Truth, 32> predicates;
+  std::map<std::uint32_t, Value> stack;    // the known words of local memory, by address
   std::array<std::uint32_t, 16> barriers;  // where the threads that wait at each barrier continue
   std::uint32_t at = 0;                    // the next instruction
 
@@ -85,6 +87,7 @@ class Calculator {
   std::optional<Address> address(const ThreadInstruction& code);
   std::optional<std::int64_t> number(const Value& value) const;
   std::optional<Form> form_of(const Source& source);
+  Value read(const Source& source, std::uint32_t half = 0);
   // Returns whether the instruction moves numbers or parameters to registers that already contain them.
   bool moves_what_is_there(const ThreadInstruction& code);
 
@@ -100,7 +103,7 @@ class Calculator {
   Value word(const Form& form);
 
   // ---- operands
-  Value read(const Source& source, std::uint32_t half = 0);
+  Value as_number(const Value& value);
   Value read_constant(std::uint32_t offset) const;
   Value with_sign_of(const Source& source, const Value& value);
   struct Pair {

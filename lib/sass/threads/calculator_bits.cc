@@ -43,7 +43,7 @@ void Calculator::shift(const Step& step) {
   for (const Source& each : code.values) {
     if (each.negative || each.complement) return;
   }
-  const Value low = read(code.values[0]), upper = read(code.values[2]);
+  const Value low = as_number(read(code.values[0])), upper = as_number(read(code.values[2]));
   const auto by = number(read(code.values[1]));
   if (!by || *by > 31) return;
   const bool with_its_sign = i.has("S32") || i.has("S64");
@@ -142,7 +142,7 @@ void Calculator::combine(const Step& step) {
   if (!table || *table > 255) return;
   std::array<Value, 3> inputs;
   for (std::size_t at = 0; at < 3; ++at) {
-    inputs[at] = with_sign_of(code.values[at], read(code.values[at]));
+    inputs[at] = with_sign_of(code.values[at], as_number(read(code.values[at])));
     if (code.values[at].negative) return;
   }
   const Value result = combined(inputs[0], inputs[1], inputs[2], static_cast<std::uint32_t>(*table));

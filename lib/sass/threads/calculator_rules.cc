@@ -40,6 +40,13 @@ void Calculator::compute(const Step& step) {
 void Calculator::move(const Step& step) {
   if (step.code.values.empty()) return;
   const Source& from = step.code.values.back();
+  // R1 is the stack pointer. Its value does not matter, because code only uses it for addresses of the stack.
+  constexpr Slot kStackPointer = 1;
+  constexpr std::int64_t kTop = 1 << 24;
+  if (step.code.to == kStackPointer && step.code.words == 1 && from.kind == Source::Kind::constant &&
+      from.slot == kNone && read(from).kind == Value::Kind::unknown) {
+    return set(kStackPointer, number_of(kTop));
+  }
   for (std::uint32_t half = 0; half < step.code.words; ++half) {
     const bool wide = from.kind == Source::Kind::number && half > 1;
     set(step.code.to + half, wide ? Value() : with_sign_of(from, read(from, half)));
@@ -241,19 +248,21 @@ std::optional<bool> Calculator::compared(const Step& step) {
       const Form& other = a.pointer ? b.form : a.form;
       return other == Form() ? std::optional(i.has("NE")) : std::nullopt;
     }
-    if (a.pointer || b.pointer) return std::nullopt;
+    if (a.pointer || b.pointer) return std::nullopt;  // the compiler compares such words in two halves
     // compared_forms() compares signed numbers. Use it for unsigned ones only if neither is negative, because a
     // negative form is a large unsigned number.
     const std::optional<bool> small = false;
     const auto large_a = i.has("U64") ? less(a.form, 0) : small, large_b = i.has("U64") ? less(b.form, 0) : small;
     return large_a && large_b && !*large_a && !*large_b ? compared_forms(i, a.form, b.form) : std::nullopt;
   }
-  const Value a = read(code.values[0]), b = read(code.values[1]);
+  Value a = read(code.values[0]), b = read(code.values[1]);
   const auto meets_zero = [this](const Value& pointer, const Value& other) {
     return pointer.kind == Value::Kind::high && number(other) == 0;
   };
   const bool of_pointer = i.has("EX") && (meets_zero(a, b) || meets_zero(b, a));
   if (of_pointer && (i.has("NE") || i.has("EQ"))) return i.has("NE");
+  a = as_number(a);
+  b = as_number(b);
   if (!is_number(a) || !is_number(b)) return std::nullopt;
   for (const Source& each : code.values) {
     if (each.negative || each.complement) return std::nullopt;

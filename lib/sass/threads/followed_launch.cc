@@ -12,6 +12,11 @@ namespace {
 constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // limits both bytes and coordinates
 constexpr std::uint64_t kMostRowsOfTile = 1024;
 
+// Returns true if the instruction may write to local memory. A generic address may refer to it.
+bool writes_stack(const ThreadInstruction& code) {
+  return code.mode != Mode::read && (code.op == Op::local || code.generic);
+}
+
 }  // namespace
 
 std::optional<Box> all_threads(const LaunchValues& launch) {
@@ -113,6 +118,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
   }
   if (!holds) {
     give_up_on(at);
+    if (writes_stack(code)) part.state.stack.clear();
     part.state.forget(written_by(code_.program[at]));
     ++part.state.at;
     return Next::on;
@@ -136,6 +142,8 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
       return Next::lost;
     case Op::access:
       return access(part, code, calculator);
+    case Op::local:
+      return local_access(part, code, calculator);
     default:
       give_up_on(at);
       calculator.compute({code_.program[at], code, at});
@@ -198,6 +206,7 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
     Calculator calculator(part.box, part.state, code_.bank, launch_);
     const ThreadInstruction& code = code_.instructions[at];
     if (!calculator.moves_what_is_there(code)) part.state.forget(written_by(code_.program[at]));
+    if (writes_stack(code)) part.state.stack.clear();
     if (code.op == Op::set_barrier) part.state.barriers[code.barrier] = kNone;
   }
   steps_ += detour.code.size();
@@ -239,10 +248,38 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction&
   } else {
     known ? forget_bytes_of(at) : give_up_on(at);
   }
+  // An address that is based on a word, or on none but known, is global.
+  if (!known && writes_stack(code)) part.state.stack.clear();
   part.state.forget(written_by(code_.program[at]));
   for (std::size_t i = 0; i < values.registers.size() && code.to + i < kUniform; ++i) {
     part.state.registers[code.to + i] = values.registers[i];
   }
+  ++part.state.at;
+  return Next::on;
+}
+
+// Follows the thread's own stack, if the address is the same for all threads of the part.
+FollowedLaunch::Next FollowedLaunch::local_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+  const std::uint32_t at = part.state.at;
+  const auto address = calculator.address(code);
+  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+  const bool known = address && !address->word && address->form.is_constant() && code.width >= 4;
+  const auto first = known ? static_cast<std::uint32_t>(address->form.base) : 0;
+  auto& stack = part.state.stack;
+  std::vector<Value> loaded;
+  for (std::uint32_t i = 0; known && i < code.width / 4; ++i) {
+    if (code.mode == Mode::read) {
+      const auto word = stack.find(first + 4 * i);
+      loaded.push_back(word == stack.end() ? Value() : word->second);
+    } else {
+      stack[first + 4 * i] = calculator.read(code.values.front(), i);
+    }
+  }
+  if (!known && code.mode != Mode::read) stack.clear();
+  uses_other_memory_ |= !known;
+  part.state.forget(written_by(code_.program[at]));
+  for (std::size_t i = 0; i < loaded.size() && code.to + i < kUniform; ++i)
+    part.state.registers[code.to + i] = loaded[i];
   ++part.state.at;
   return Next::on;
 }
@@ -298,7 +335,8 @@ FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Calculator
   }
   for (std::size_t half = offset; half < offset + code.width; half += 4) {
     const std::uint32_t word = word_in(which, half);
-    if (std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+    // Halves of addresses that are loaded apart are numbers.
+    if (code.width >= 8 && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
       out.registers.push_back({half % 8 == 0 ? Value::Kind::low : Value::Kind::high, word, {}});
       continue;
     }

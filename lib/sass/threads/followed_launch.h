@@ -62,6 +62,7 @@ class FollowedLaunch {
   Next call(Part& part, const ThreadInstruction& code, Calculator& calculator);
   Next detour(Part& part);
   Next access(Part& part, const ThreadInstruction& code, Calculator& calculator);
+  Next local_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
   Next tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
   static std::optional<Form> place_of_tile(const TensorMap& map, const ThreadInstruction& code, const Part& part,
                                            Calculator& calculator);

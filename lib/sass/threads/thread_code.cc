@@ -23,7 +23,7 @@ Op op_of(const Instruction& i) {
       {"ST", Op::access},       {"ATOM", Op::access},   {"ATOMG", Op::access},   {"RED", Op::access},
       {"REDG", Op::access},     {"LDGSTS", Op::access}, {"TLD", Op::access},     {"SULD", Op::access},
       {"SUST", Op::access},     {"SURED", Op::access},  {"UTMALDG", Op::access}, {"UTMASTG", Op::access},
-      {"UTMAREDG", Op::access}, {"HFMA2", Op::forget}};
+      {"UTMAREDG", Op::access}, {"HFMA2", Op::forget},  {"LDL", Op::local},      {"STL", Op::local}};
   const std::string_view base = i.base();
   auto op = kOps.find(base);
   if (op == kOps.end()) op = kOps.find(without_u(base));
@@ -38,28 +38,28 @@ Op op_of(const Instruction& i) {
 // Instructions that do not change a thread's registers. They are listed so that they do not count as unknown.
 bool does_nothing(std::string_view base) {
   return is_any(base,
-                {"NOP",       "BAR",     "UBAR",     "WARPSYNC",     "YIELD",         "NANOSLEEP",   "DEPBAR",
-                 "LDGDEPBAR", "MEMBAR",  "ERRBAR",   "BREAK",        "CCTL",          "CCTLL",       "CCTLT",
-                 "FENCE",     "STS",     "STL",      "STSM",         "STAS",          "BPT",         "PMTRIG",
-                 "PREEXIT",   "ACQBULK", "SYNCS",    "ARRIVES",      "WARPGROUP",     "UCGABAR_ARV", "UCGABAR_WAIT",
-                 "UTMAPF",    "UBLKPF",  "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
+                {"NOP",       "BAR",      "UBAR",         "WARPSYNC",      "YIELD",       "NANOSLEEP",    "DEPBAR",
+                 "LDGDEPBAR", "MEMBAR",   "ERRBAR",       "BREAK",         "CCTL",        "CCTLL",        "CCTLT",
+                 "FENCE",     "STS",      "STSM",         "STAS",          "BPT",         "PMTRIG",       "PREEXIT",
+                 "ACQBULK",   "SYNCS",    "ARRIVES",      "WARPGROUP",     "UCGABAR_ARV", "UCGABAR_WAIT", "UTMAPF",
+                 "UBLKPF",    "UTMACCTL", "UTMACMDFLUSH", "ENDCOLLECTIVE", "ACQSHMINIT",  "USETMAXREG"});
 }
 
 // All other known instructions, without a leading U. Their results become unknown values.
 bool is_modelled(std::string_view base) {
   static const std::initializer_list<std::string_view> kKnown = {
-      "IMUL",   "SHL",     "SHR",     "LOP",     "PRMT",     "FADD",    "FMUL",      "FFMA",   "FSEL",
-      "FMNMX",  "FMNMX3",  "FSETP",   "FSET",    "FCHK",     "MUFU",    "I2F",       "I2FP",   "I2I",
-      "I2IP",   "F2I",     "F2F",     "F2FP",    "F2IP",     "FRND",    "POPC",      "FLO",    "BREV",
-      "SGXT",   "BMSK",    "LDL",     "LDS",     "LDSM",     "ATOMS",   "HFMA2",     "HADD2",  "HMUL2",
-      "HSET2",  "HSETP2",  "HMNMX2",  "DADD",    "DMUL",     "DFMA",    "DSETP",     "DMNMX",  "IDP",
-      "IDP4A",  "HMMA",    "IMMA",    "DMMA",    "QMMA",     "BMMA",    "HGMMA",     "IGMMA",  "QGMMA",
-      "BGMMA",  "OMMA",    "VOTE",    "VOTEU",   "MATCH",    "REDUX",   "SHFL",      "P2R",    "R2P",
-      "P2UR",   "UR2UP",   "BMOV",    "FSWZADD", "LEPC",     "VIMNMX3", "VIADDMNMX", "VHMNMX", "FADD2",
-      "FMUL2",  "FFMA2",   "MOVM",    "TEX",     "TLD",      "TLD4",    "TMML",      "TXD",    "TXQ",
-      "SULD",   "SUST",    "SURED",   "SUATOM",  "B2R",      "R2B",     "CREDUX",    "ELECT",  "GETLMEMBASE",
-      "QSPC",   "LDTM",    "STTM",    "UTCHMMA", "UTCQMMA",  "UTCIMMA", "UTCBAR",    "UTCCP",  "UTCATOMSWS",
-      "UBLKCP", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "LDGMC",   "CGAERRBAR"};
+      "IMUL",    "SHL",     "SHR",     "LOP",      "PRMT",    "FADD",      "FMUL",   "FFMA",        "FSEL",
+      "FMNMX",   "FMNMX3",  "FSETP",   "FSET",     "FCHK",    "MUFU",      "I2F",    "I2FP",        "I2I",
+      "I2IP",    "F2I",     "F2F",     "F2FP",     "F2IP",    "FRND",      "POPC",   "FLO",         "BREV",
+      "SGXT",    "BMSK",    "LDS",     "LDSM",     "ATOMS",   "HFMA2",     "HADD2",  "HMUL2",       "HSET2",
+      "HSETP2",  "HMNMX2",  "DADD",    "DMUL",     "DFMA",    "DSETP",     "DMNMX",  "IDP",         "IDP4A",
+      "HMMA",    "IMMA",    "DMMA",    "QMMA",     "BMMA",    "HGMMA",     "IGMMA",  "QGMMA",       "BGMMA",
+      "OMMA",    "VOTE",    "VOTEU",   "MATCH",    "REDUX",   "SHFL",      "P2R",    "R2P",         "P2UR",
+      "UR2UP",   "BMOV",    "FSWZADD", "LEPC",     "VIMNMX3", "VIADDMNMX", "VHMNMX", "FADD2",       "FMUL2",
+      "FFMA2",   "MOVM",    "TEX",     "TLD",      "TLD4",    "TMML",      "TXD",    "TXQ",         "SULD",
+      "SUST",    "SURED",   "SUATOM",  "B2R",      "R2B",     "CREDUX",    "ELECT",  "GETLMEMBASE", "QSPC",
+      "LDTM",    "STTM",    "UTCHMMA", "UTCQMMA",  "UTCIMMA", "UTCBAR",    "UTCCP",  "UTCATOMSWS",  "UBLKCP",
+      "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "LDGMC",   "CGAERRBAR"};
   return is_any(base, kKnown);
 }
 
@@ -107,10 +107,23 @@ bool is_plain_move(const Instruction& i) {
   return !(i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("OR"));
 }
 
+void read_local(const Instruction& i, ThreadInstruction& out) {
+  out.mode = i.base() == "STL" ? Mode::write : Mode::read;
+  out.width = memory_bytes_of(i);
+  for (const std::string_view part : terms_in(memory_place_of(i))) {
+    AddressTerm term{source_of(part)};
+    term.pair = immediate(part, 0).has_value();
+    if (term.source.kind == Source::Kind::unknown) return out.address.clear();
+    out.address.push_back(term);
+  }
+  if (out.mode == Mode::write && !i.operands.empty()) out.values.assign(1, source_of(i.operands.back()));
+}
+
 void read_access(const Instruction& i, ThreadInstruction& out) {
   const std::string_view base = i.base();
   const bool atomic = is_any(base, {"ATOM", "ATOMG", "RED", "REDG"});
   out.mode = atomic ? Mode::atomic : is_any(base, {"STG", "ST"}) ? Mode::write : Mode::read;
+  out.generic = is_any(base, {"ST", "LD", "ATOM", "RED"});
   out.width = memory_bytes_of(i);
   // A predicate among the operands may disable the access.
   const std::size_t first = atomic ? first_value(i) : 0;
@@ -215,6 +228,7 @@ ThreadInstruction taken_apart(const Program& program, const Instruction& i) {
     out.values.assign(1, {Source::Kind::number, kNone, 0, {*number, 0}, false, false});
   }
   if (i.base() == "WARPSYNC" && out.target != kNone) out.op = Op::lost;
+  if (out.op == Op::local) read_local(i, out);
   if (out.op == Op::access) {
     is_tile(i.base()) ? read_tile(i, out) : is_image(i.base()) ? read_image(i, out) : read_access(i, out);
   }

@@ -39,7 +39,8 @@ enum class Op : std::uint8_t {
   call,
   back,
   access,
-  lost,  // we do not know what runs next
+  local,  // a load or store of the thread's own stack
+  lost,   // we do not know what runs next
 };
 
 struct Condition {
@@ -87,6 +88,7 @@ struct ThreadInstruction {
   std::vector<AddressTerm> address;     // terms of an access's address; empty if unknown
   std::vector<Coordinate> coordinates;  // coordinates of a texel or of a tensor copy; empty if unknown
   bool tile = false;                    // the coordinates are those of the first element of a tensor copy's box
+  bool generic = false;                 // the address of an access may refer to memory of any kind
   bool uses_memory = false;             // true for memory of any kind, even if the access is not followed
 };
 

@@ -139,8 +139,9 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   error.block = {wire::load(from, e::kBlockX), wire::load(from, e::kBlockY), wire::load(from, e::kBlockZ)};
   error.shared_bytes = wire::load(from, e::kSharedBytes);
   error.bytes = wire::load(from, e::kBytes);
-  error.device_free = wire::load(from, e::kDeviceFree);
-  error.device_total = wire::load(from, e::kDeviceTotal);
+  const bool refused = (error.flags & e::kLaunch) != 0 && error.code != wire::cuda::kMemoryAllocation;
+  (refused ? error.most_threads : error.device_free) = wire::load(from, e::kDeviceFree);
+  (refused ? error.most_shared : error.device_total) = wire::load(from, e::kDeviceTotal);
   error.operation = wire::load(from, e::kOperation);
   error.started = wire::load(from, e::kStarted);
   error.capture = {wire::load(from, e::kCaptureBegan), wire::load(from, e::kCaptureTid),

@@ -76,6 +76,59 @@ TEST_CASE("freed memory that was found only by its address") {
   CHECK((!other || other->id != "stale-graph-pointer"));
 }
 
+TEST_CASE("numbers that the kernel read from memory and used as addresses") {
+  Failed number = access(Relation::never_allocated);
+  number.finding.access->allocation.reset();
+  number.finding.access->parameter.reset();
+  number.finding.access->address = 0x17f26ebe00000;
+  number.finding.access->from_memory = true;
+  CHECK(explain(number)->id == "number-as-address");
+  CHECK(explain(number)->text ==
+        "scale() reads memory at 0x17f26ebe00000 through a pointer that it read from memory: a number, not an address");
+  number.finding.access->address = 0x3eaaaaab3f000080;
+  CHECK(
+      explain(number)->text ==
+      "scale() reads memory at 0x3eaaaaab3f000080 through a pointer that it read from memory: not an address, but the "
+      "floats 0.5 and 0.3333");
+  number.finding.access->address = 0x7f26ebe00000;
+  CHECK((!explain(number) || explain(number)->id != "number-as-address"));
+  // The exception says so, although the address is unknown.
+  number.finding.access->address.reset();
+  number.finding.access->relation = Relation::unknown;
+  number.finding.device.emplace().exception = "Warp Out-of-range Address";
+  CHECK(explain(number)->text ==
+        "scale() reads memory through a pointer that it read from memory: a number, not an address");
+  number.finding.access->space = sass::Space::generic;
+  CHECK(explain(number)->id == "number-as-address");
+  number.finding.access->from_memory = false;
+  CHECK(explain(number)->id == "shared-out-of-range");
+}
+
+TEST_CASE("an address below 4 GiB is null or a number") {
+  Failed low = access(Relation::null);
+  low.finding.access->allocation.reset();
+  low.finding.access->parameter.reset();
+  low.finding.access->address.reset();
+  CHECK(explain(low)->id == "null-pointer");
+  CHECK_FALSE(explain(low)->certain);
+  low.finding.access->address = 24;
+  CHECK(explain(low)->text == "scale() reads memory through a null pointer");
+}
+
+TEST_CASE("accesses outside of the memory at a parameter") {
+  Failed outside = access(Relation::unknown);
+  CHECK((!explain(outside) || explain(outside)->id != "address-outside-allocation"));
+  outside.finding.access->outside = true;
+  CHECK(explain(outside)->id == "address-outside-allocation");
+  Failed far = access(Relation::past_end, 0);
+  far.finding.access->allocation.reset();
+  far.finding.access->pointer = 0x7f1200000000;
+  far.finding.access->address = 0x7f1600000000;
+  CHECK(explain(far)->text ==
+        "scale() reads 16.0 GiB after parameter 1, past the end of its memory: no allocation of the program is that "
+        "long");
+}
+
 TEST_CASE("accesses to freed, null, host, other devices' and misaligned addresses") {
   Failed freed = access(Relation::freed);
   freed.finding.access->allocation->freed = diagnose::Location{.file = "scale.cu", .function = "main", .line = 30};

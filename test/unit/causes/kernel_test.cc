@@ -38,6 +38,16 @@ TEST_CASE("a stack canary shows a write over the stack, not a small stack") {
   for (const std::string& step : cause->fix) CHECK(step.find("StackSize") == std::string::npos);
 }
 
+TEST_CASE("shared memory of other blocks of a cluster") {
+  Failed failed = gpu_error(719);
+  failed.finding.device.emplace().exception = "Cluster Block Not Present";
+  CHECK(id_of(failed) == "cluster-block-ended");
+  failed.finding.device->exception = "Cluster Out-of-range Address";
+  CHECK(id_of(failed) == "shared-out-of-range");
+  failed.finding.device->exception = "Cluster Poison";
+  CHECK(id_of(failed) == "none");
+}
+
 TEST_CASE("causes from the code alone are mostly uncertain") {
   CHECK(id_of(gpu_error(714)) == "hardware-stack-error");
   CHECK(id_of(gpu_error(715)) == "invalid-code");

@@ -42,6 +42,24 @@ TEST_CASE("launches that request too much shared memory") {
   CHECK(id_of(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 49152)) == "none");
 }
 
+TEST_CASE("launches that exceed the limits of their kernel") {
+  Failed failed = refused_launch(1, {8, 1, 1}, {512, 1, 1});
+  CHECK(id_of(failed) == "none");
+  failed.finding.refused->most_threads = 512;
+  CHECK(id_of(failed) == "none");
+  failed.finding.refused->most_threads = 256;
+  CHECK(text_of(failed) ==
+        "a block of 512,1,1 has 512 threads, and this kernel allows at most 256, because of its __launch_bounds__ or "
+        "its registers");
+  Failed shared = refused_launch(1, {1, 1, 1}, {32, 1, 1}, 65536);
+  shared.finding.refused->most_shared = 49152;
+  CHECK(explain(shared)->certain);
+  CHECK(text_of(shared) ==
+        "the launch requests 65536 bytes of dynamic shared memory, and the kernel has opted in to at most 49152");
+  shared.finding.refused->most_shared = 65536;
+  CHECK(!explain(shared)->certain);
+}
+
 TEST_CASE("too many registers") {
   const auto cause = explain(refused_launch(701, {1, 1, 1}, {1024, 1, 1}));
   REQUIRE(cause);

@@ -130,6 +130,14 @@ TEST_CASE("recorded allocations explain a failed call") {
   CHECK(id_of(failed) == "none");
 }
 
+TEST_CASE("a memset of host memory") {
+  Failed failed = refused_call(1, "cudaMemset");
+  failed.finding.arguments = {pointer_argument("destination", 0x7ffc12345678, "")};
+  CHECK(text_of(failed) == "cudaMemset sets GPU memory, and its destination is an address in the host's stack");
+  failed.finding.arguments = {pointer_argument("destination", 0x7f1234567000, "")};
+  CHECK(id_of(failed) == "none");
+}
+
 TEST_CASE("a copy whose host side is device memory") {
   Failed failed = refused_call(1, "cudaMemcpy");
   failed.finding.refused->host_side = "destination";

@@ -350,4 +350,30 @@ TEST_CASE("a pointer that was read through two others is named by all bytes") {
   CHECK(through_words(access) == "byte 0 of the memory at byte 24 of parameter 2 at byte 8's memory");
 }
 
+TEST_CASE_FIXTURE(Fixture, "a number of more than 48 bits in a table is no address") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  access(loaded(std::uint64_t{3} << 48 | kFirst, 0), 0, 252);
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.relation == Relation::never_allocated);
+  SUBCASE("a number of 48 bits may be one that was not recorded") {
+    in_memory = {{(std::uint64_t{1} << 48) - 4096, 0}};
+    CHECK_FALSE(run());
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "a sentinel of all ones is misaligned") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  CertainAccess& follows = access(loaded(~std::uint64_t{0}, 16), 0, 0);
+  follows.bytes = 8;
+  const auto found = run(716);
+  REQUIRE(found);
+  CHECK(found->access.relation == Relation::misaligned);
+  CHECK(found->access.distance == 7);
+  follows.bytes = 1;
+  CHECK_FALSE(run(716));
+}
+
 }  // namespace access_by_code_test

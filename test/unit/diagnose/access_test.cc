@@ -269,9 +269,11 @@ TEST_CASE(
   analyse::Failure failure;
   failure.process = &process;
   failure.candidates.emplace_back().operation = &launch;
+  std::string child;
   const auto access_now = [&](bool of_first_run) {
     Diagnosis report;
     diagnose::Device& device = report.findings.emplace_back().device.emplace();
+    device.child = child;
     device.of_first_run = of_first_run;
     device.exception = testimony.failure->exception_name;
     add_access(report, testimony, {&failure},
@@ -282,7 +284,23 @@ TEST_CASE(
   CHECK(access_now(true).distance == (std::uint64_t{1} << 40) - 4096);
   REQUIRE(access_now(true).allocation);
   CHECK(access_now(true).allocation->bytes == 4096);
-  CHECK(access_now(false).relation == Relation::unknown);  // a rerun has different addresses
+  // A rerun has different addresses, but no allocation is as long as the distance from the pointer.
+  CHECK(access_now(false).relation == Relation::past_end);
+  CHECK(access_now(false).distance == (std::uint64_t{1} << 40) - 4096);
+  CHECK_FALSE(access_now(false).allocation);
+  SUBCASE("a longer allocation may be meant") {
+    process.record.allocations.front().bytes = (std::uint64_t{1} << 40) + 1;
+    CHECK(access_now(false).relation == Relation::unknown);
+  }
+  SUBCASE("a pointer to freed memory may be meant") {
+    process.record.allocations.front().freed = 5;
+    CHECK(access_now(false).relation == Relation::unknown);
+  }
+  SUBCASE("the parameters of a kernel that was launched on the GPU are not recorded") {
+    child = "far_load(int*)";
+    CHECK(access_now(true).relation == Relation::past_end);
+    CHECK_FALSE(access_now(true).allocation);
+  }
   SUBCASE("freed memory may have been allocated again") {
     process.record.allocations.front().freed = 5;
     CHECK(access_now(true).relation == Relation::unknown);
@@ -291,6 +309,41 @@ TEST_CASE(
     process.record.allocations.front().made = 20;
     CHECK(access_now(true).relation == Relation::unknown);
   }
+}
+
+TEST_CASE("an unknown address that the code computes from live memory is outside of it") {
+  Recorded recorded(4096);
+  diagnose::DumpAccess dump = dump_at({});
+  dump.unknown = 32;
+  CHECK(joined(dump, &recorded.argument, true).outside);
+  CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+  CHECK_FALSE(joined(dump, nullptr, true).outside);
+  dump.misaligned = true;
+  CHECK_FALSE(joined(dump, &recorded.argument, true).outside);
+  dump.misaligned = false;
+  recorded.allocation.freed = 20;  // while the kernel may have been running
+  CHECK_FALSE(joined(dump, &recorded.argument, true).outside);
+}
+
+TEST_CASE("an address of which only the upper half is known, and is 0, comes from a null pointer or a number") {
+  diagnose::DumpAccess dump = dump_at({});
+  dump.parameters.clear();
+  dump.unknown = 32;
+  CHECK(joined(dump, nullptr, true).relation == Relation::unknown);
+  dump.low = 32;
+  const Access access = joined(dump, nullptr, true);
+  CHECK(access.relation == Relation::null);
+  CHECK(access.threads == 32);
+  CHECK_FALSE(access.address);
+}
+
+TEST_CASE("an address of more than 48 bits belongs to no memory") {
+  diagnose::DumpAccess dump = dump_at({0});
+  dump.parameters.clear();
+  dump.lanes.front().address = std::uint64_t{1} << 48;
+  CHECK(joined(dump, nullptr, true).relation == Relation::never_allocated);
+  --dump.lanes.front().address;
+  CHECK(joined(dump, nullptr, true).relation == Relation::unknown);
 }
 
 TEST_CASE("memory of another device") {

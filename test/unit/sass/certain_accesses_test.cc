@@ -108,11 +108,11 @@ TEST_CASE("loops run as many times as the launch's parameters say") {
   CHECK(extent(all, 16, AccessKind::store) == Extent{0, 8 * (kGiB - 1)});
 }
 
-TEST_CASE("an access after a loop of unknown length is certain, those inside are not") {
+TEST_CASE("the end of a loop may be a pointer; an access after a long loop is certain too") {
   Launched launch = Launched({1, 1, 1}, {256, 1, 1}).address().put(kMemory + (64u << 20)).address().put(2 * kGiB);
   const auto all = launch.accesses("end_pointer");
   CHECK_FALSE(all.only_these);
-  CHECK_FALSE(extent(all, 0, AccessKind::load));
+  CHECK(extent(all, 0, AccessKind::load)->least == 0);
   CHECK(extent(all, 16, AccessKind::store) == Extent{8 * kGiB, 8 * kGiB + 1020});
 }
 
@@ -306,4 +306,45 @@ TEST_CASE("an address that is chosen by an unknown index is not known") {
   const auto all = launch.accesses("chosen__8_8");
   CHECK(all.only_these);
   CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 0});
+}
+
+TEST_CASE("a pointer that was read from memory is compared by its value") {
+  Launched launch({1, 1, 1}, {256, 1, 1});
+  std::string plan;
+  put(plan, std::uint64_t{1} << 20);  // in another order: count, in, out
+  put(plan, kSheet);
+  put(plan, kSheet + (1u << 22));
+  launch.address().values.memory = {{kMemory, plan}};
+  launch.values.addresses = {0, word_in(0, 8), word_in(0, 16)};
+  const auto all = launch.accesses("planned__8");
+  const auto load = extent(all, word_in(0, 0), AccessKind::load);
+  REQUIRE(load);
+  CHECK(load->least == 0);
+  SUBCASE("unless the addresses are unknown") {
+    launch.values.memory.clear();
+    launch.values.addresses.resize(1);
+    CHECK_FALSE(extent(launch.accesses("planned__8"), word_in(0, 0), AccessKind::load));
+  }
+}
+
+TEST_CASE("pointers in a parameter that the code copies to the stack") {
+  const auto launched = [](std::uint64_t third, int used) {
+    Launched launch({1, 1, 1}, {32, 1, 1});
+    launch.address().address().put(third).put(std::uint64_t{0}).put(std::uint64_t(used)).address();
+    return launch.accesses("update__40_8");
+  };
+  CHECK(extent(launched(0, 3), 16, AccessKind::load) == Extent{0, 124});
+  CHECK(extent(launched(0, 2), 8, AccessKind::load) == Extent{0, 124});
+  CHECK_FALSE(extent(launched(0, 2), 16, AccessKind::load));
+}
+
+TEST_CASE("halves of an address that are loaded apart are numbers") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  std::string halves;
+  put(halves,
+      std::uint64_t{0x00007f12} << 32 | 0x00400000);  // the lower half is first, and the code expects the upper one
+  launch.address().values.memory = {{kMemory, halves}};
+  launch.values.addresses = {0, word_in(0, 0)};
+  const auto found = extent(launch.accesses("halves__8"), std::nullopt, AccessKind::store);
+  CHECK(found == Extent{0x0040000000007f12, 0x0040000000007f12 + 124});
 }

@@ -188,6 +188,25 @@ TEST_CASE("no thread gets past an instruction that needs the failed load") {
   CHECK_FALSE(Marked(without).address({{2, 0x40}, {3, 0x7f}}));
 }
 
+TEST_CASE("a load may overwrite the lower half of its address; the upper half shows whether it was low") {
+  const Marked code({"LDG.E.64 R2, desc[UR4][R4.64]", "!LDG.E R2, desc[UR4][R2.64]", "*FADD R6, R2, R2", "EXIT"});
+  const auto is_low = [&](std::uint32_t upper) {
+    return FailingAddress(code.text, kBank, code.failing, launch({}))
+        .is_low(lane_at(code.stands, {{2, 0}, {3, upper}}));
+  };
+  CHECK(is_low(0));
+  CHECK_FALSE(is_low(0x7f00));
+  const Marked both({"LDG.E.64 R2, desc[UR4][R4.64]", "!LDG.E.64 R2, desc[UR4][R2.64]", "*FADD R6, R2, R2", "EXIT"});
+  CHECK_FALSE(FailingAddress(both.text, kBank, both.failing, launch({})).is_low(lane_at(both.stands, {{3, 0}})));
+  CHECK(code.base().loaded);
+}
+
+TEST_CASE("an address that is not only loaded may be in a window of shared memory") {
+  const Marked mapped({"LDG.E R2, desc[UR4][R4.64]", "MAPA R3, R6, R7", "!LD.E R8, desc[UR4][R2.64]", "*EXIT"});
+  CHECK(mapped.base().others);
+  CHECK_FALSE(mapped.base().loaded);
+}
+
 TEST_CASE("a single later addition is undone") {
   const std::vector<std::string> lines{"IMAD R0, R6, R7, R8",
                                        "IMAD.WIDE R2, R0, 0x4, R10",
