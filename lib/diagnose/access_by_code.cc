@@ -24,8 +24,10 @@ constexpr std::int64_t kMaybeMapped = 1 << 30;
 struct Fault {
   Placement placed;
   bool by_exclusion = false;  // the address may be mapped, but no other access can have failed
-  const sass::CertainAccess* access = nullptr;
+  sass::AccessKind kind = sass::AccessKind::load;
+  std::uint32_t bytes = 0;
   const analyse::OperationArgument* through = nullptr;  // null if unknown
+  bool outside = false;                                 // its address is unknown, but no other access can have failed
 };
 
 std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
@@ -51,10 +53,32 @@ class Judgement {
       if (fault.by_exclusion && others) return std::nullopt;
       if (worst == nullptr || fault.placed.distance > worst->placed.distance) worst = &fault;
     }
-    return worst == nullptr ? std::nullopt : std::optional(*worst);
+    return worst == nullptr ? only_open() : std::optional(*worst);
   }
 
  private:
+  // If all accesses but those through one pointer are known to be valid, one of these has left the pointer's memory.
+  std::optional<Fault> only_open() const {
+    if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed || all_.open.empty()) return std::nullopt;
+    for (const sass::CertainAccess& access : all_.accesses) {
+      if (fault_of(access).placed.relation != Relation::inside) return std::nullopt;
+    }
+    const sass::OpenAccess& first = all_.open.front();
+    const bool one_word = first.words.size() == 1 && std::ranges::all_of(all_.open, [&](const sass::OpenAccess& each) {
+                            return each.words == first.words;
+                          });
+    const auto* through = one_word ? word_at(first.words.front()) : nullptr;
+    const bool live = through != nullptr && through->where.state == State::live && !through->out_of_reach &&
+                      through->where.allocation->kind < Kind::pinned && through->where.allocation->freed == 0;
+    if (!live) return std::nullopt;
+    return Fault{{}, true, first.kind, first.bytes, through, true};
+  }
+
+  const analyse::OperationArgument* word_at(std::optional<std::uint32_t> at) const {
+    const auto word = std::ranges::find_if(launch_.words, [&](const auto& each) { return at == each.word; });
+    return word == launch_.words.end() ? nullptr : &*word;
+  }
+
   // Returns whether both accesses go through one pointer, or through pointers in one table that are bad in the same way.
   static bool are_alike(const Fault& a, const Fault& b) {
     if (a.through == b.through || b.through == nullptr) return a.through == b.through;
@@ -66,9 +90,7 @@ class Judgement {
   }
 
   Fault fault_of(const sass::CertainAccess& access) const {
-    const auto word =
-        std::ranges::find_if(launch_.words, [&](const auto& each) { return access.parameter == each.word; });
-    Fault fault{{}, false, &access, word == launch_.words.end() ? nullptr : &*word};
+    Fault fault{{}, false, access.kind, access.bytes, access.parameter ? word_at(access.parameter) : nullptr};
     const std::int64_t from = fault.through == nullptr ? 0 : static_cast<std::int64_t>(*fault.through->pointer);
     Reach reach{from + access.least, from + access.most, access.bytes};
     if (launch_.error == wire::cuda::kMisalignedAddress) {
@@ -281,8 +303,9 @@ std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses
   AccessByCode out{{}, fault->through};
   Access& access = out.access;
   access.by_code = true;
-  access.kind = fault->access->kind;
-  access.bytes = fault->access->bytes;
+  access.kind = fault->kind;
+  access.bytes = fault->bytes;
+  access.outside = fault->outside;
   if (fault->through->parameter != 0) access.parameter = fault->through->parameter;
   access.parameter_byte = fault->through->parameter_byte;
   access.loaded = fault->through->loaded;

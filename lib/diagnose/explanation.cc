@@ -36,7 +36,7 @@ bool is_pointer_in_doubt(const analyse::Failure& failure) {
 }
 
 bool tells_where(const std::optional<Access>& access) {
-  return access && access->relation != Relation::inside && access->relation != Relation::unknown;
+  return access && (access->outside || (access->relation != Relation::inside && access->relation != Relation::unknown));
 }
 
 // The kind of operation in which a hang is stuck; nullopt if the candidates are of several kinds.

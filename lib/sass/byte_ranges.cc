@@ -139,7 +139,12 @@ class ByteRanges::Implementation {
     out.accesses = follow(with_numbers, *threads, FollowedLaunch::kMostSteps);
     if (out.accesses.only_these) return out;
     // With a known end, a loop may take too many steps. With an unknown end, the code after it is followed.
-    merge(out.accesses, follow(plain, *threads, FollowedLaunch::kMostSteps));
+    CertainAccesses after_loops = follow(plain, *threads, FollowedLaunch::kMostSteps);
+    merge(out.accesses, after_loops);
+    if (!out.accesses.all_listed && after_loops.all_listed) {
+      out.accesses.all_listed = true;
+      out.accesses.open = std::move(after_loops.open);
+    }
     const LaunchValues& of_corner = launch.memory.empty() ? launch : with_numbers;
     for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(of_corner, corner, kStepsOfCorner));
     std::sort(out.accesses.accesses.begin(), out.accesses.accesses.end());

@@ -101,9 +101,19 @@ struct CertainAccess {
   auto operator<=>(const CertainAccess&) const = default;
 };
 
+// An instruction that may access memory at addresses that are not known.
+struct OpenAccess {
+  AccessKind kind = AccessKind::load;
+  std::uint32_t bytes = 0;
+  std::vector<std::uint32_t> words;  // the parameter words from which its addresses are computed; empty if unknown
+  auto operator<=>(const OpenAccess&) const = default;
+};
+
 struct CertainAccesses {
   std::vector<CertainAccess> accesses;  // sorted by instruction
   bool only_these = false;              // the launch uses no other memory
+  std::vector<OpenAccess> open{};       // all other accesses, if `all_listed`
+  bool all_listed = false;
   bool operator==(const CertainAccesses&) const = default;
 };
 

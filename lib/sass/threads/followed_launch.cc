@@ -56,7 +56,9 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
 
 CertainAccesses FollowedLaunch::certain(const Box& threads) {
   CertainAccesses out;
-  out.only_these = follow(threads) && !uses_other_memory_;
+  out.all_listed = follow(threads);
+  out.only_these = out.all_listed && !uses_other_memory_;
+  out.open = open_accesses();
   for (auto& [key, access] : certain_) out.accesses.push_back(access);
   return out;
 }
@@ -102,6 +104,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part) {
   const ThreadInstruction& code = code_.instructions[at];
   if (code.op == Op::nothing) {
     uses_other_memory_ |= code.uses_memory;
+    if (code.uses_memory) open_accesses_.insert(at);
     ++part.state.at;
     return Next::on;
   }
@@ -218,11 +221,27 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
 void FollowedLaunch::give_up_on(std::uint32_t at) {
   const ThreadInstruction& code = code_.instructions[at];
   uses_other_memory_ |= code.uses_memory;
+  if (code.uses_memory) open_accesses_.insert(at);
   const auto may = code_.accesses.find(at);
   // A store without an origin goes through an address from memory.
   const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
   stores_anywhere_ |= code.op == Op::access && code.mode != Mode::read && from_memory;
   forget_bytes_of(at);
+}
+
+std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
+  std::vector<OpenAccess> out;
+  for (const std::uint32_t at : open_accesses_) {
+    const auto form = memory_form_of(code_.program[at]);
+    const auto may = code_.accesses.find(at);
+    OpenAccess& access = out.emplace_back();
+    if (!form || (form->space != Space::global && form->space != Space::generic)) continue;
+    access.kind = form->kind;
+    access.bytes = memory_bytes_of(code_.program[at]);
+    if (may != code_.accesses.end() && !may->second.anywhere && !may->second.handle)
+      access.words.assign(may->second.words.begin(), may->second.words.end());
+  }
+  return out;
 }
 
 void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
@@ -277,6 +296,7 @@ FollowedLaunch::Next FollowedLaunch::local_access(Part& part, const ThreadInstru
   }
   if (!known && code.mode != Mode::read) stack.clear();
   uses_other_memory_ |= !known;
+  if (!known) open_accesses_.insert(at);
   part.state.forget(written_by(code_.program[at]));
   for (std::size_t i = 0; i < loaded.size() && code.to + i < kUniform; ++i)
     part.state.registers[code.to + i] = loaded[i];
@@ -360,6 +380,7 @@ bool FollowedLaunch::changes_what_it_reads() const {
 FollowedLaunch::Next FollowedLaunch::tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const std::uint32_t at = part.state.at;
   uses_other_memory_ = true;
+  open_accesses_.insert(at);
   const auto may = code_.accesses.find(at);
   const auto map = std::find_if(launch_.tensors.begin(), launch_.tensors.end(), [&](const TensorMap& each) {
     return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
@@ -413,6 +434,7 @@ void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& cod
 FollowedLaunch::Next FollowedLaunch::image_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
   const std::uint32_t at = part.state.at;
   uses_other_memory_ = true;
+  open_accesses_.insert(at);
   const auto may = code_.accesses.find(at);
   const auto image = std::find_if(launch_.images.begin(), launch_.images.end(), [&](const Image& each) {
     return may != code_.accesses.end() && each.parameter == may->second.handle;

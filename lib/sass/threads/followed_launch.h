@@ -72,6 +72,7 @@ class FollowedLaunch {
                                      Calculator& calculator) const;
   Next part_where(const Part& part, const Cut& cut);
   void give_up_on(std::uint32_t at);
+  std::vector<OpenAccess> open_accesses() const;
   void forget_bytes_of(std::uint32_t at);
   void add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box);
   void note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box);
@@ -98,6 +99,7 @@ class FollowedLaunch {
   using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction and a word
   std::map<CertainKey, CertainAccess> certain_;
   bool uses_other_memory_ = false;
+  std::set<std::uint32_t> open_accesses_;  // instructions that use memory, and whose addresses are not all known
   std::vector<Span> loaded_, stored_;  // addresses of known memory that was loaded, and of memory that was stored to
   std::set<std::uint32_t> loaded_numbers_;
   bool stores_anywhere_ = false;

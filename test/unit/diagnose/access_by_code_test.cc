@@ -376,4 +376,41 @@ TEST_CASE_FIXTURE(Fixture, "a sentinel of all ones is misaligned") {
   CHECK_FALSE(run(716));
 }
 
+TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has left the memory of its pointer") {
+  allocation(kFirst, 4 * kMiB);
+  allocation(kFirst + (1ull << 34), 64 * kMiB);
+  word(kFirst);
+  word(kFirst + (1ull << 34));
+  access(0, 0, 252);
+  accesses.all_listed = true;
+  accesses.open = {{sass::AccessKind::store, 4, {8}}};
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.outside);
+  CHECK(found->access.parameter == 2);
+  CHECK(found->access.kind == sass::AccessKind::store);
+  CHECK(found->access.relation == Relation::unknown);
+  SUBCASE("unless it may go elsewhere") {
+    accesses.open.front().words.clear();
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless another one may go through another pointer") {
+    accesses.open.push_back({sass::AccessKind::load, 4, {0}});
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless the code cannot be followed") {
+    accesses.all_listed = false;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless another access may have failed") {
+    access(0, 0, 200 * kMiB);
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless its memory is freed while the kernel may run") {
+    record.allocations.back().freed = 20;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless an address is misaligned") { CHECK_FALSE(run(716)); }
+}
+
 }  // namespace access_by_code_test

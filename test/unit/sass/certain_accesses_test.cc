@@ -348,3 +348,15 @@ TEST_CASE("halves of an address that are loaded apart are numbers") {
   const auto found = extent(launch.accesses("halves__8"), std::nullopt, AccessKind::store);
   CHECK(found == Extent{0x0040000000007f12, 0x0040000000007f12 + 124});
 }
+
+TEST_CASE("accesses that depend on memory are open, with the words that they go through") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  launch.address().address();
+  const auto all = launch.accesses("chosen__8_8");
+  CHECK(all.all_listed);
+  REQUIRE(all.open.size() == 2);  // the pointer in the table, and the memory that it points to
+  CHECK(all.open[0].words == std::vector<std::uint32_t>{0});
+  CHECK(all.open[0].kind == AccessKind::load);
+  CHECK(all.open[1].words.empty());
+  CHECK(all.open[1].kind == AccessKind::store);
+}
