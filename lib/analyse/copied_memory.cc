@@ -32,7 +32,31 @@ class CopiedBytes {
     return memory;
   }
 
+  const Operation* last_writer(const session::Allocation& allocation) const {
+    const Operation* last = nullptr;
+    for (const Operation& operation : record_.operations) {
+      const bool earlier = operation.ticks < launch_.ticks && operation.ticks >= allocation.made;
+      const bool later_than_last = last == nullptr || operation.ticks > last->ticks;
+      if (earlier && later_than_last && is_queued(operation) && may_write(operation, allocation)) last = &operation;
+    }
+    const bool known = last != nullptr && last->ticks >= complete_since_ && last->kind != wire::operation::Kind::graph;
+    return known ? last : nullptr;
+  }
+
  private:
+  bool may_write(const Operation& operation, const session::Allocation& allocation) const {
+    switch (operation.kind) {
+      case wire::operation::Kind::kernel:
+        return function_of(operation) != function_of(launch_) && is_given(operation, allocation);
+      case wire::operation::Kind::copy:
+      case wire::operation::Kind::memset:
+        return operation.destination < allocation.address + allocation.bytes &&
+               operation.destination + operation.argument > allocation.address;
+      default:
+        return operation.kind == wire::operation::Kind::graph;
+    }
+  }
+
   static bool is_queued(const Operation& operation) {
     return (operation.flags & wire::operation::kCaptured) == 0 && operation.result == 0;
   }
@@ -102,6 +126,11 @@ std::vector<CopiedMemory> copied_memory(const session::ProcessRecord& record, co
     if (auto memory = contents.filled_by(operation)) found.push_back(std::move(*memory));
   }
   return found;
+}
+
+const Operation* last_writer(const session::ProcessRecord& record, const Operation& launch,
+                             const session::Allocation& allocation, const AllocationMap& map) {
+  return CopiedBytes(record, launch, map).last_writer(allocation);
 }
 
 }  // namespace cudadiag::analyse

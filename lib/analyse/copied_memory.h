@@ -1,5 +1,5 @@
 // Finds device memory whose contents are known when a kernel is launched: a recorded copy from host memory filled it, and
-// no recorded operation can have changed it since.
+// no recorded operation can have changed it since. Also finds the operation that wrote to memory last.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,10 @@ struct CopiedMemory {
 // changed it has no record.
 std::vector<CopiedMemory> copied_memory(const session::ProcessRecord& record, const session::Operation& launch,
                                         const AllocationMap& map);
+
+// Returns the latest operation before the launch that wrote to the allocation, or may have written to it: a copy or
+// memset, or a kernel that received an address in it. Returns null if there is none, or if it is unknown.
+const session::Operation* last_writer(const session::ProcessRecord& record, const session::Operation& launch,
+                                      const session::Allocation& allocation, const AllocationMap& map);
 
 }  // namespace cudadiag::analyse

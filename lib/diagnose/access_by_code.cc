@@ -269,6 +269,16 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
+// Returns the memory from which the kernel read the pointer, if a parameter points to it; null if not.
+const session::Allocation* table_of(const analyse::OperationArgument& pointer,
+                                    const std::vector<analyse::OperationArgument>& words) {
+  if (pointer.loaded.size() != 1) return nullptr;
+  const auto table = std::ranges::find_if(words, [&](const analyse::OperationArgument& each) {
+    return each.loaded.empty() && each.parameter == pointer.parameter && each.parameter_byte == pointer.parameter_byte;
+  });
+  return table == words.end() ? nullptr : table->where.allocation;
+}
+
 // Returns true if it is still unknown which memory the failing address was meant for. A dump has no address if the failing
 // warp has exited.
 bool is_open(const Finding& finding) {
@@ -342,6 +352,10 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     }
     if (found->through->where.allocation != nullptr)
       finding.access->allocation = allocation_of(*found->through, launch->process, resolve);
+    if (const session::Allocation* table = table_of(*found->through, failed.words)) {
+      add_last_write(*finding.access, launch->process, launch->operation, *table, resolve);
+      if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
+    }
   }
 }
 

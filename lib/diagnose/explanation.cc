@@ -12,6 +12,7 @@
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"
@@ -129,6 +130,11 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
                              : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
+    if (finding.access && finding.access->written && !finding.access->written_by.empty()) {
+      const std::string& by = finding.access->written_by;
+      cause->text += fmt::format("; that memory was last {} {} at {}", by.ends_with(')') ? "passed to" : "written by",
+                                 by, place(*finding.access->written, report.working_directory));
+    }
     // This access was not observed, only inferred from the kernel's code and the recording.
     if (tells_where(finding.access) && finding.access->by_code) cause->certain = false;
     finding.cause = std::move(*cause);

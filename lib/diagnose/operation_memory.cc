@@ -4,7 +4,10 @@
 #include <string_view>
 
 #include "analyse/allocations.h"
+#include "analyse/copied_memory.h"
 #include "analyse/operation_arguments.h"
+#include "base/demangle.h"
+#include "diagnose/facts/kernel_name.h"
 #include "session/property.h"
 
 namespace cudadiag::diagnose {
@@ -141,6 +144,22 @@ PointedMemory allocation_of(const analyse::OperationArgument& argument, const se
   }
   if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
   return allocation;
+}
+
+void add_last_write(Access& access, const session::Process& process, const session::Operation& launch,
+                    const session::Allocation& table, const ResolveSite& resolve) {
+  constexpr std::size_t kColumns = 60;
+  const session::ProcessRecord& record = process.record;
+  const auto* last = analyse::last_writer(record, launch, table, analyse::AllocationMap(record, launch.ticks));
+  const session::Site* site = last == nullptr ? nullptr : session::by_id(record.sites, last->site);
+  if (site == nullptr) return;
+  const std::string* kernel = session::by_id(record.functions, site->function);
+  const bool is_kernel = last->kind == wire::operation::Kind::kernel;
+  if (is_kernel && kernel == nullptr) return;
+  access.written_by = is_kernel ? short_kernel_name(base::demangle(*kernel), kColumns) + "()"
+                      : last->kind == wire::operation::Kind::copy ? "a copy"
+                                                                  : "a memset";
+  access.written = resolve(process, last->site).first;
 }
 
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,

@@ -17,6 +17,10 @@ using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(co
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
 
+// Adds the operation before `launch` that wrote last to the allocation from which the kernel read the pointer.
+void add_last_write(Access& access, const session::Process& process, const session::Operation& launch,
+                    const session::Allocation& table, const ResolveSite& resolve);
+
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
                 const ResolveSite& resolve);
 

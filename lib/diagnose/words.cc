@@ -71,7 +71,7 @@ constexpr base::Words<Relation, 10> kRelations = {{
     {Relation::misaligned, "misaligned"},
 }};
 
-constexpr base::Words<Role, 17> kRoles = {{
+constexpr base::Words<Role, 18> kRoles = {{
     {Role::forward, "forward"},
     {Role::backward, "backward"},
     {Role::started, "started"},
@@ -85,6 +85,7 @@ constexpr base::Words<Role, 17> kRoles = {{
     {Role::allocated, "allocated"},
     {Role::freed, "freed"},
     {Role::taken, "taken"},
+    {Role::written, "written"},
     {Role::swallowed, "swallowed"},
     {Role::fork, "fork"},
     {Role::used, "used"},

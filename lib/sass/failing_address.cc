@@ -102,7 +102,11 @@ class FailingAddress::Implementation {
       if (pair) add(high, evaluator.base(term.slot + 1, {failing_}));
     }
     if (!low.known || !high.known) return {};
-    Base out{.known = true, .words = {}, .others = low.others || high.others, .loaded = low.loaded && high.loaded};
+    Base out{.known = true,
+             .words = {},
+             .others = low.others || high.others,
+             .loaded = low.loaded && high.loaded,
+             .through = std::move(low.through)};
     for (const std::uint32_t word : low.words) {
       const bool whole = std::binary_search(high.words.begin(), high.words.end(), word + 4);
       whole ? out.words.push_back(word) : void(out.others = true);
@@ -117,6 +121,7 @@ class FailingAddress::Implementation {
     to.known &= more.known;
     to.loaded = (to.loaded || !to.others) && (more.loaded || !more.others) && (to.others || more.others);
     to.others |= more.others;
+    to.through.insert(to.through.end(), more.through.begin(), more.through.end());
     to.words.insert(to.words.end(), more.words.begin(), more.words.end());
     std::sort(to.words.begin(), to.words.end());
   }

@@ -37,10 +37,11 @@ struct LaunchState {
 // The terms whose sum is an address, according to the code alone. `words` are the offsets in bytes of the parameter
 // words that are added unchanged.
 struct Base {
-  bool known = false;                  // false if the terms differ between paths, or cannot be followed
-  std::vector<std::uint32_t> words{};  // sorted
-  bool others = false;                 // a value from memory is also added
-  bool loaded = false;                 // all such values were loaded from global memory
+  bool known = false;                    // false if the terms differ between paths, or cannot be followed
+  std::vector<std::uint32_t> words{};    // sorted
+  bool others = false;                   // a value from memory is also added
+  bool loaded = false;                   // all such values were loaded from global memory
+  std::vector<std::uint32_t> through{};  // parameter words that lead to the memory from which they were loaded
 };
 
 class FailingAddress {

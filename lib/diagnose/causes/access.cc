@@ -34,7 +34,9 @@ bool is(const Case& failed, Relation relation, Facts& facts) {
   add_who(failed, facts);
   if (access.parameter) facts.add("parameter", parameter_text(access));
   if (access.distance) facts.add("distance", distance_text(access));
-  if (access.from_memory) facts.add("origin", "a pointer that it read from memory");
+  const std::string table = access.table.empty() ? "memory" : access.table;
+  if (access.from_memory) facts.add("origin", "a pointer that it read from " + table);
+  if (access.from_memory) facts.add("table", table);
   if (!access.allocation && access.address && access.pointer) {
     const std::uint64_t a = *access.address, b = *access.pointer;
     facts.add("reach", size_text(a > b ? a - b : b - a));
@@ -100,6 +102,13 @@ bool no_address(const Case& failed, Facts& facts) {
   if (!high && !out_of_range) return false;
   if (access.address) facts.add("address", fmt::format("{:#x}", *access.address));
   if (const std::string floats = floats_of(access.address.value_or(0)); !floats.empty()) facts.add("floats", floats);
+  return true;
+}
+
+// The address came from memory, and nothing else is known.
+bool from_memory(const Case& failed, Facts& facts) {
+  if (!is(failed, Relation::unknown, facts) || !failed.finding.access->from_memory) return false;
+  if (failed.finding.access->address) facts.add("address", fmt::format("{:#x}", *failed.finding.access->address));
   return true;
 }
 
@@ -274,6 +283,13 @@ const std::vector<Rule>& access_rules() {
                  "is a host address (malloc, new, a stack variable), or was never set"},
        .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "
                "copy the data into it"},
+       .link = kSanitizerLink},
+      {.id = "bad-pointer-in-memory",
+       .codes = {700, 717},
+       .when = from_memory,
+       .texts = {"{kernel} {verb} memory at {address}, which it computed from values that it read from {table}",
+                 "{kernel} {verb} memory at an address that it computed from values that it read from {table}"},
+       .fix = {"check the pointers and indices in that memory, and that what they point to has not been freed"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
        .codes = {700, 715, 716, 719},

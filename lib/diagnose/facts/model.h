@@ -43,6 +43,7 @@ enum class Role {
   allocated,
   freed,
   taken,      // allocated memory that a graph still uses, after it was freed
+  written,    // wrote, or may have written, the memory from which a bad pointer was read
   swallowed,  // made the call that failed earlier on the same thread
   fork,       // forked this process
   used,       // used a value that is not finite
@@ -136,10 +137,13 @@ struct Access {
   std::optional<std::uint64_t> farthest{};  // the largest distance among the threads with this relation
   std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first thread with this relation
   std::uint64_t threads = 0;                                      // how many threads have this relation; 0 if unknown
-  std::uint64_t others = 0;  // threads of the same warps whose addresses are valid or unknown
-  bool overflow = false;     // moved by 2^32 elements, the address would be inside the allocation
-  bool outside = false;      // the address is unknown, but outside the live memory at the parameter
-  bool from_memory = false;  // the kernel read the pointer from memory
+  std::uint64_t others = 0;           // threads of the same warps whose addresses are valid or unknown
+  bool overflow = false;              // moved by 2^32 elements, the address would be inside the allocation
+  bool outside = false;               // the address is unknown, but outside the live memory at the parameter
+  bool from_memory = false;           // the kernel read the pointer from memory
+  std::string table{};                // that memory, if it is known: "parameter 1's memory"
+  std::string written_by{};           // the operation that received or wrote that memory last: "make_rows()", "a copy"
+  std::optional<Location> written{};  // the line of that operation (also in `related`)
 };
 
 // Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of parameter

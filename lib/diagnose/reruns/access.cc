@@ -31,6 +31,7 @@ class Join {
       access.pointer = parameter_->value;
     }
     access.from_memory = dump_.from_memory;
+    if (dump_.table) access.table = parameter_words(*dump_.table) + "'s memory";
     if (dump_.lanes.empty()) {
       access.relation = through_ ? where_is(std::nullopt, &*through_, false).relation : Relation::unknown;
       access.others = dump_.unknown;
@@ -224,6 +225,13 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
   if (argument != nullptr && argument->where.allocation != nullptr) {
     access.allocation = allocation_of(*argument, *process, resolve);
   }
+  const auto is_table = [&](const OperationArgument& each) { return dump.table && each.word == dump.table->word; };
+  const auto table = std::ranges::find_if(given.arguments, is_table);
+  if (table != given.arguments.end() && table->where.state == State::live) {
+    const session::Operation& launch =
+        given.process == failure.again_process ? *failure.again : *failure.candidates.front().operation;
+    add_last_write(access, *given.process, launch, *table->where.allocation, resolve);
+  }
   recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   return access;
 }
@@ -243,6 +251,7 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
     Finding& finding = report.findings[i];
     if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
     finding.access = access_of(*dump, *failures[i], resolve, *finding.device);
+    if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
     return;
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "diagnose/facts/where_is.h"
@@ -134,6 +135,8 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   }
   if (!base.known) base = address.base();
   access.from_memory = base.known && base.words.empty() && base.loaded;
+  const std::set<std::uint32_t> tables(base.through.begin(), base.through.end());
+  if (access.from_memory && tables.size() == 1) access.table = parameter_at(state, *tables.begin());
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));

@@ -35,6 +35,7 @@ struct DumpAccess {
   std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
   std::uint64_t low = 0;                    // how many of these addresses are known to be too low for CUDA's memory
   bool from_memory = false;                 // the address is a pointer that the kernel read from global memory
+  std::optional<BaseParameter> table{};     // the only parameter that leads to the memory of that pointer
   std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
   std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
 };

@@ -198,15 +198,22 @@ std::optional<bool> Evaluator::truth(std::string_view predicate, Moment moment) 
 Base Evaluator::base(Slot slot, Moment moment) {
   const Sum sum = sum_of(slot, moment);
   if (sum.open || sum.mixed) return {};
-  return {true, {sum.words.begin(), sum.words.end()}, sum.others, sum.others && !sum.made};
+  return {true,
+          {sum.words.begin(), sum.words.end()},
+          sum.others,
+          sum.others && !sum.made,
+          {sum.through.begin(), sum.through.end()}};
 }
 
 const Evaluator::Sum Evaluator::kMade{.others = true, .made = true};
 
 Evaluator::Sum Evaluator::joined(const Sum& a, const Sum& b) {
-  if (a.open) return b;
-  if (b.open || a == b) return a;
-  return {.mixed = true};
+  if (a.open || b.open) return a.open ? b : a;
+  if (a.mixed || b.mixed || a.words != b.words || a.others != b.others) return {.mixed = true};
+  Sum out = a;
+  out.made |= b.made;
+  out.through.insert(b.through.begin(), b.through.end());
+  return out;
 }
 
 Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
@@ -219,6 +226,7 @@ Evaluator::Sum Evaluator::added(const Sum& a, const Sum& b) {
   Sum out = a;
   out.others |= b.others;
   out.made |= b.made;
+  out.through.insert(b.through.begin(), b.through.end());
   for (const std::uint32_t each : b.words) {
     if (!out.words.insert(each).second) return {.mixed = true};  // a word that is added twice
   }
@@ -305,7 +313,18 @@ Evaluator::Sum Evaluator::sum_made_by(Moment moment, std::uint32_t half) {
     return joined(of(0, pair ? half : 0), of(1, pair ? half : 0));
   }
   if (is_any(base, {"SHF", "SHL", "SHR", "HFMA2", "SGXT", "BMSK", "POPC", "FLO"})) return {};
-  return {.others = true, .made = !is_any(i.base(), {"LDG", "LD"})};
+  return is_any(i.base(), {"LDG", "LD"}) ? loaded(i, moment) : kMade;
+}
+
+Evaluator::Sum Evaluator::loaded(const Instruction& i, Moment moment) {
+  Sum out{.others = true};
+  for (const std::string_view term : terms_in(memory_place_of(i))) {
+    if (immediate(term, 0)) continue;
+    const Sum its = sum_of_operand(term.substr(0, term.find('.')), 0, moment);
+    out.through.insert(its.words.begin(), its.words.end());
+    out.through.insert(its.through.begin(), its.through.end());
+  }
+  return out;
 }
 
 }  // namespace cudadiag::sass

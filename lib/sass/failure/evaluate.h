@@ -35,6 +35,7 @@ class Evaluator {
   struct Sum {
     bool open = false, mixed = false, others = false, made = false;
     std::set<std::uint32_t> words{};
+    std::set<std::uint32_t> through{};  // of the addresses from which other terms were loaded
     bool operator==(const Sum&) const = default;
   };
   using Key = std::pair<Slot, Moment>;
@@ -52,6 +53,7 @@ class Evaluator {
   static const Sum kMade;
   Sum sum_of(Slot slot, Moment moment);
   Sum sum_made_by(Moment moment, std::uint32_t half);
+  Sum loaded(const Instruction& i, Moment moment);
   Sum sum_of_operand(std::string_view text, std::uint32_t half, Moment moment);
   static Sum joined(const Sum& a, const Sum& b);
   static Sum added(const Sum& a, const Sum& b);

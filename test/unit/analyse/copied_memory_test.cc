@@ -162,4 +162,22 @@ TEST_CASE_FIXTURE(Fixture, "if later records are missing, nothing is known") {
   CHECK(found().empty());
 }
 
+TEST_CASE_FIXTURE(Fixture, "the latest copy, memset or kernel that received the memory wrote to it last") {
+  const auto last = [&]() -> std::uint64_t {
+    const session::Operation launch = kernel(1, kTable);
+    const AllocationMap map(record, launch.ticks);
+    const session::Operation* writer = last_writer(record, launch, *map.find(kTable).allocation, map);
+    return writer == nullptr ? 0 : writer->serial;
+  };
+  CHECK(last() == 0);  // only launches of the same kernel
+  const std::uint64_t copied = copy(kTable + 8, "0123456789abcdef").serial;
+  CHECK(last() == copied);
+  kernel(2, kOther);
+  CHECK(last() == copied);
+  const std::uint64_t written = kernel(2, kTable + 64).serial;
+  CHECK(last() == written);
+  operation(OperationKind::graph);
+  CHECK(last() == 0);  // it is unknown what a graph writes
+}
+
 }  // namespace copied_memory_test

@@ -104,6 +104,19 @@ TEST_CASE("numbers that the kernel read from memory and used as addresses") {
   CHECK(explain(number)->id == "shared-out-of-range");
 }
 
+TEST_CASE("an address that came from memory, of which nothing else is known") {
+  Failed failed = access(Relation::unknown);
+  failed.finding.access->allocation.reset();
+  failed.finding.access->parameter.reset();
+  failed.finding.access->address = 0x7f36fa000008;
+  CHECK((!explain(failed) || explain(failed)->id != "bad-pointer-in-memory"));
+  failed.finding.access->from_memory = true;
+  failed.finding.access->table = "parameter 1's memory";
+  CHECK(explain(failed)->id == "bad-pointer-in-memory");
+  CHECK(explain(failed)->text ==
+        "scale() reads memory at 0x7f36fa000008, which it computed from values that it read from parameter 1's memory");
+}
+
 TEST_CASE("an address below 4 GiB is null or a number") {
   Failed low = access(Relation::null);
   low.finding.access->allocation.reset();

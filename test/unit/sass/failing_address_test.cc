@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -199,6 +200,21 @@ TEST_CASE("a load may overwrite the lower half of its address; the upper half sh
   const Marked both({"LDG.E.64 R2, desc[UR4][R4.64]", "!LDG.E.64 R2, desc[UR4][R2.64]", "*FADD R6, R2, R2", "EXIT"});
   CHECK_FALSE(FailingAddress(both.text, kBank, both.failing, launch({})).is_low(lane_at(both.stands, {{3, 0}})));
   CHECK(code.base().loaded);
+}
+
+TEST_CASE("the parameter that leads to the memory from which an address was loaded") {
+  const Marked code({"LDC.64 R4, c[0x0][0x218]", "LDG.E.64 R2, desc[UR4][R4.64+0x8]", "LDG.E.64 R2, desc[UR4][R2.64]",
+                     "!LDG.E R2, desc[UR4][R2.64]", "*EXIT"});
+  const Base base = code.base();
+  CHECK(base.words.empty());
+  CHECK(base.loaded);
+  CHECK(std::set<std::uint32_t>(base.through.begin(), base.through.end()) == std::set<std::uint32_t>{8});
+  // The index comes from other memory than the table on one of two paths.
+  const Marked index({"LDC.64 R4, c[0x0][0x210]", "LDG.E R6, desc[UR4][R4.64]", "@P0 BRA 0x40",
+                      "LDG.E R6, desc[UR4][R8.64]", "IMAD.WIDE R2, R6, 0x4, R4", "!LDG.E R2, desc[UR4][R2.64]",
+                      "*EXIT"});
+  CHECK(index.base().known);
+  CHECK(index.base().words == std::vector<std::uint32_t>{0});
 }
 
 TEST_CASE("an address that is not only loaded may be in a window of shared memory") {
