@@ -189,7 +189,7 @@ class ByteRanges::Implementation {
   // results contain are changed.
   void count_from_words(Followed& all, const LaunchValues& launch) const {
     std::vector<CertainAccess>& accesses = all.accesses.accesses;
-    std::map<std::size_t, std::vector<CertainAccess>> counted;  // keyed by index in `accesses`
+    std::map<std::size_t, std::vector<Counted>> counted;  // keyed by index in `accesses`
     for (const std::uint32_t word : addressed_words(all, launch)) {
       const auto value = static_cast<std::int64_t>(launch.word(word).value_or(0));
       if (!launch.word(word) || value > kMostOfForm || value < -kMostOfForm) continue;
@@ -200,15 +200,34 @@ class ByteRanges::Implementation {
         if (each.parameter != word) continue;
         for (std::size_t at = 0; at < accesses.size(); ++at) {
           const CertainAccess& number = accesses[at];
-          const bool same = !number.parameter && number.instruction == each.instruction &&
-                            number.least == each.least + value && number.most == each.most + value;
-          if (same) counted[at].push_back(each);
+          const bool inside = !number.parameter && number.instruction == each.instruction &&
+                              number.least <= each.least + value && number.most >= each.most + value;
+          if (inside) counted[at].push_back({each.least + value, each.most + value, each});
         }
       }
     }
     for (auto& [at, found] : counted) {
-      if (found.size() == 1) accesses[at] = std::move(found.front());
+      if (!are_parts_of(accesses[at], found)) continue;
+      accesses[at] = found.front().access;
+      for (std::size_t i = 1; i < found.size(); ++i) accesses.push_back(found[i].access);
     }
+    std::sort(accesses.begin(), accesses.end());
+  }
+
+  // An access whose positions are relative to a word, and the addresses of its first and last position.
+  struct Counted {
+    std::int64_t first = 0, last = 0;
+    CertainAccess access;
+    auto operator<=>(const Counted&) const = default;
+  };
+
+  // Returns whether these accesses make up the whole one, and each address belongs to one of them. Sorts them.
+  static bool are_parts_of(const CertainAccess& whole, std::vector<Counted>& parts) {
+    std::sort(parts.begin(), parts.end());
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i].first <= parts[i - 1].last) return false;
+    }
+    return parts.front().first == whole.least && parts.back().last == whole.most;
   }
 
   const std::string text_;

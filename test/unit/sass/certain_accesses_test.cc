@@ -360,3 +360,16 @@ TEST_CASE("accesses that depend on memory are open, with the words that they go 
   CHECK(all.open[1].words.empty());
   CHECK(all.open[1].kind == AccessKind::store);
 }
+
+TEST_CASE("numbers that threads read from different words and use as addresses") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  std::string table, indices;
+  put(table, std::uint64_t{1} << 48 | 0x1000);
+  put(table, std::uint64_t{2} << 48 | 0x1000);
+  for (int i = 0; i < 32; ++i) put(indices, i % 2);
+  launch.address().address().values.memory = {{kMemory, table}, {kMemory + (1ull << 34), indices}};
+  const auto all = launch.accesses("chosen__8_8");
+  CHECK(extent(all, word_in(0, 0), AccessKind::store) == Extent{0, 0});
+  CHECK(extent(all, word_in(0, 8), AccessKind::store) == Extent{0, 0});
+  CHECK_FALSE(extent(all, std::nullopt, AccessKind::store));
+}
