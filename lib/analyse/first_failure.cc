@@ -162,6 +162,10 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
     return "the records of the likeliest operations are lost";
   }
   if (found.missing > 0) return "the records of the operations that may have been running are lost";
+  if (hooks_saw_nothing(record)) {
+    return "hooks saw no operation: the program calls the driver through addresses that it looked up before it "
+           "initialised CUDA (use --watch-by=cupti)";
+  }
   if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {
     return "the streams of operations that may have been running were not recorded";
   }
@@ -198,6 +202,11 @@ void weigh(Failure& failure, const ProcessRecord& record, Search& found) {
 }  // namespace
 
 bool under_mps(const ProcessRecord& record) { return session::value_of(record, session::Property::mps) == "1"; }
+
+bool hooks_saw_nothing(const ProcessRecord& record) {
+  return record.state == wire::area::State::frozen && record.operations_issued == 0 &&
+         session::value_of(record, session::Property::watched_by) == "hooks";
+}
 
 std::optional<Failure> first_failure(const session::Process& process) {
   const ProcessRecord& record = process.record;

@@ -18,4 +18,8 @@ std::optional<Failure> first_failure(const session::Process& process);
 // through a null pointer.
 bool under_mps(const session::ProcessRecord& record);
 
+// Returns whether the device failed although hooks saw no operation. CUPTI also sees calls through addresses that the
+// program looked up early.
+bool hooks_saw_nothing(const session::ProcessRecord& record);
+
 }  // namespace cudadiag::analyse

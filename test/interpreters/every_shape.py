@@ -16,7 +16,7 @@ import traceback
 import zipfile
 
 driver = ctypes.CDLL("libcuda.so.1")
-launch = driver.cuLaunchKernel
+launch = None  # hooks see only calls through addresses that are looked up after cuInit
 module, stream, stacks = ctypes.c_void_p(), ctypes.c_void_p(), {}
 
 
@@ -135,7 +135,9 @@ def zipped(folder):
 
 
 def main():
+    global launch
     check(driver.cuInit(0))
+    launch = driver.cuLaunchKernel
     context = ctypes.c_void_p()
     check(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
     check(driver.cuCtxSetCurrent(context))

@@ -18,10 +18,12 @@ int main(int count, char** arguments) {
   }
   void* other = dlopen(how == "linked" || how == "asked" ? LINKED_RUNTIME : OLDER_RUNTIME, RTLD_NOW | RTLD_LOCAL);
   if (other == nullptr) return 2;
+  // Hooks see only calls through addresses that are looked up after the runtime has started.
+  const auto wait = reinterpret_cast<decltype(&cudaDeviceSynchronize)>(dlsym(other, "cudaDeviceSynchronize"));
+  if (wait() != cudaSuccess) return 4;
   const auto launch = reinterpret_cast<cudaError_t (*)(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>(
       dlsym(other, "cudaLaunchKernel"));
   const auto add = reinterpret_cast<decltype(&__cudaRegisterFunction)>(dlsym(other, "__cudaRegisterFunction"));
-  const auto wait = reinterpret_cast<decltype(&cudaDeviceSynchronize)>(dlsym(other, "cudaDeviceSynchronize"));
   add(nullptr, reinterpret_cast<const char*>(&scale), nullptr, "scale", -1, nullptr, nullptr, nullptr, nullptr,
       nullptr);
   launch(reinterpret_cast<const void*>(&scale), dim3(1), dim3(32), nullptr, 0, nullptr);

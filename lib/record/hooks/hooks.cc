@@ -346,10 +346,12 @@ void Hooks::after(std::uint32_t id, const CUpti_CallbackData& data) {
 
 // ---- nodes of graphs
 
-// Reports the node that a captured operation has created: the last node of its stream.
+// Reports the node that a captured operation has created: the last node of its stream. Events join streams to a capture
+// and create no node, so the last node would be another operation's.
 void Hooks::after_captured(std::uint32_t id, const CUpti_CallbackData& data) {
   const CallRule& rule = driver_call(id);
   if (rule.role != Role::operation || rule.decode == nullptr || !succeeded(data)) return;
+  if (rule.kind == wire::operation::Kind::event_record || rule.kind == wire::operation::Kind::event_wait) return;
   Call call;
   rule.decode(data.functionParams, call);
   const CUstream stream = call.stream.handle == nullptr && rule.per_thread ? CU_STREAM_PER_THREAD : call.stream.handle;

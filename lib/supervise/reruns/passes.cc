@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "analyse/allocations.h"
+#include "analyse/first_failure.h"
 #include "analyse/reruns/eager.h"
 #include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
@@ -181,9 +182,11 @@ constexpr PassRow kPasses[] = {
 bool confirms_with_dump(const Known& known) {
   const RerunOptions& options = known.plan.options;
   const bool prevented = any_failure(known.analysis, [](const analyse::Failure& failure) {
-    const bool by_cupti = session::has(failure.process->record, session::Property::cupti_path);
+    const session::ProcessRecord& record = failure.process->record;
+    const bool by_cupti = session::has(record, session::Property::cupti_path);
     return is_async(failure) &&
-           (failure.code == wire::cuda::kAssert || (by_cupti && !analyse::are_identified_by_kernels(failure)));
+           (failure.code == wire::cuda::kAssert || (by_cupti && !analyse::are_identified_by_kernels(failure)) ||
+            analyse::hooks_saw_nothing(record));
   });
   return options.device && !options.save_inputs && !prevented && adds_proof(known) && adds_dump(known) &&
          wire::watch_by(known.session.manifest.watch_by) != wire::WatchBy::cupti && can_dump_while_recorded();

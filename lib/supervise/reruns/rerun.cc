@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyse/first_failure.h"
 #include "base/plain_folder.h"
 #include "evidence/core_file.h"
 #include "launch/arena.h"
@@ -84,11 +85,15 @@ Start sanitized_start(const RerunSpec& spec, const session::Session& session, co
           std::nullopt};
 }
 
-// A rerun must be watched in the same way as the first run, because only the same calls have the same call sites. If the
-// recorder chose, it chooses alike, except that it prefers CUPTI in a run that looks for races.
-wire::WatchBy way_of_first_run(const session::Session& session) {
+// A rerun is watched in the same way as the first run, because only the same calls have the same call sites. If the
+// recorder chose, it chooses alike, except that it prefers CUPTI in a run that looks for races. If its hooks saw nothing,
+// the rerun needs CUPTI.
+wire::WatchBy way_of_rerun(const session::Session& session) {
   const wire::WatchBy way = wire::watch_by(session.manifest.watch_by);
-  if (way != wire::WatchBy::automatic || !session.races) return way;
+  if (way != wire::WatchBy::automatic) return way;
+  const auto saw_nothing = [](const session::Process& process) { return analyse::hooks_saw_nothing(process.record); };
+  if (std::ranges::any_of(session.processes, saw_nothing)) return wire::WatchBy::cupti;
+  if (!session.races) return way;
   const bool by_cupti = std::ranges::any_of(session.processes, [](const session::Process& process) {
     return session::has(process.record, session::Property::cupti_path);
   });
@@ -110,7 +115,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   // The first run already found the races with host writes, so a rerun need not look for them.
   record.host_writes = false;
   // Without a choice, the recorder uses CUPTI to find races, because only CUPTI provides the code of each kernel.
-  if (!record.races) record.watch_by = way_of_first_run(session);
+  if (!record.races) record.watch_by = way_of_rerun(session);
   // A CUPTI callback must not copy memory.
   if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;

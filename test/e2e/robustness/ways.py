@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from harness import DATA, expect, expect_in, expect_success, in_namespace, program
+from harness import DATA, expect, expect_in, expect_success, in_namespace, program, true_line
 
 FAULT = "fault kernel=scale nth=3 code=700"
 
@@ -29,6 +29,25 @@ def hooks_give_the_answers_of_cupti(machine):
                    "graph_updated", "device_reset", "per_thread_stream"):
         by_cupti, by_hooks = (_answer(machine, target, f"--watch-by={way}") for way in ("cupti", "hooks"))
         expect(by_hooks, by_cupti, target)
+
+
+def captured_node_has_the_line_of_its_launch_although_a_stream_joins(machine):
+    machine.plan("fault kernel=scale nth=1 code=700")
+    for way in "cupti", "hooks":
+        machine.run(*program("joins_capture.py"), options=["-o", "here", "--rerun=never", f"--watch-by={way}"])
+        (finding,) = machine.report("-o", "here")["findings"]
+        lines = {(each["location"]["line"], each["launch"]["kernel"]) for each in finding["candidates"]}
+        expect_in((true_line("joins_capture.py")[1], "scale"), lines, way)
+
+
+def rerun_by_cupti_proves_what_hooks_could_not_see(machine):
+    machine.plan(FAULT)
+    machine.run(*program("looks_up_early.py"), options=["-o", "here", "--rerun=never"])
+    (finding,) = machine.report("-o", "here")["findings"]
+    expect_in("hooks saw no operation", finding["evidence"]["because"], "what the first run says")
+    machine.run(*program("looks_up_early.py"), options=["--rerun=always"])
+    finding = machine.report()["findings"][-1]
+    expect((finding["location"]["line"], finding["evidence"]["grade"]), (true_line("looks_up_early.py")[1], "proven"), "answer")
 
 
 def hooks_name_the_kernels_of_a_driver_that_does_not(machine):
