@@ -264,6 +264,20 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
   failures.push_back(std::move(other));
 }
 
+// If hooks saw nothing of a failure, the operation that a rerun by CUPTI proves takes its place. Returns false if there
+// is no such failure.
+bool replace_unseen(Rerun& rerun, std::span<Failure> failures) {
+  const auto unseen = std::ranges::find_if(failures, [&](const Failure& failure) {
+    return failure.candidates.empty() && is_asynchronous(failure.kind) && failure.code == rerun.failure->code &&
+           !rerun.other_text && hooks_saw_nothing(failure.process->record);
+  });
+  if (unseen == failures.end()) return false;
+  *unseen = *rerun.failure;
+  unseen->evidence.prepend("in a rerun that CUPTI observed, ");
+  rerun.outcome = Rerun::Outcome::proven;
+  return true;
+}
+
 }  // namespace
 
 bool failed_alone(const Failure& failure) {
@@ -279,7 +293,9 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     Rerun rerun = judge(session.manifest.passes[i + 1], session.manifest.passes.front(), session.processes,
                         session.reruns[i], std::span(analysis.failures).first(own));
-    if (rerun.outcome == Rerun::Outcome::other) add_other(rerun, as_first_run, session, analysis.failures);
+    if (rerun.outcome == Rerun::Outcome::other && !replace_unseen(rerun, std::span(analysis.failures).first(own))) {
+      add_other(rerun, as_first_run, session, analysis.failures);
+    }
     add_rerun_notes(session.reruns[i], session.manifest.passes[i + 1], i + 1, analysis.notes);
     analysis.reruns.push_back(std::move(rerun));
   }

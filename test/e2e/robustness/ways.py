@@ -46,8 +46,10 @@ def rerun_by_cupti_proves_what_hooks_could_not_see(machine):
     (finding,) = machine.report("-o", "here")["findings"]
     expect_in("hooks saw no operation", finding["evidence"]["because"], "what the first run says")
     machine.run(*program("looks_up_early.py"), options=["--rerun=always"])
-    finding = machine.report()["findings"][-1]
+    report = machine.report()
+    (finding,) = report["findings"]
     expect((finding["location"]["line"], finding["evidence"]["grade"]), (true_line("looks_up_early.py")[1], "proven"), "answer")
+    expect(report["passes"][1]["outcome"], "proven", "rerun")
 
 
 def hooks_name_the_kernels_of_a_driver_that_does_not(machine):
