@@ -249,28 +249,36 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
   return status;
 }
 
-std::string unfinished_text(const Status& status) {
-  constexpr double kLong = 1;
+std::optional<OldestWork> oldest_work(const Status& status, std::optional<std::uint32_t> pid) {
   const OpenStream* longest = nullptr;
-  double seconds = kLong;
+  double seconds = 0;
   for (const ProcessStatus& process : status.processes) {
+    if (pid && *pid != process.pid) continue;
     for (const OpenStream& stream : process.streams) {
       if (process.outlived || !stream.proven || stream.operations.empty()) continue;
       const double open = stream.operations.front().seconds.value_or(0);
-      if (open < seconds || (longest != nullptr && open == seconds)) continue;
+      if (longest != nullptr && open <= seconds) continue;
       longest = &stream;
       seconds = open;
     }
   }
-  if (longest == nullptr) return "";
+  if (longest == nullptr) return std::nullopt;
   const OpenOperation& oldest = longest->operations.front();
   const std::string what = oldest.kernel.empty() ? with_article(word(oldest.operation))
                                                  : short_kernel_name(oldest.kernel, kUnfinishedColumns);
   const std::string others =
       longest->candidates > 1 ? fmt::format(" (or one of {} after it)", longest->candidates - 1) : "";
-  return fmt::format("{} at {}{} had not finished when the program ended, {} after it was issued",
-                     base::printable(what), place(oldest.location, status.working_directory), others,
-                     duration(seconds));
+  return OldestWork{
+      fmt::format("{} at {}{}", base::printable(what), place(oldest.location, status.working_directory), others),
+      seconds};
+}
+
+std::string unfinished_text(const Status& status) {
+  constexpr double kLong = 1;
+  const auto work = oldest_work(status);
+  if (!work || work->seconds < kLong) return "";
+  return fmt::format("{} had not finished when the program ended, {} after it was issued", work->text,
+                     duration(work->seconds));
 }
 
 }  // namespace cudadiag::diagnose

@@ -93,6 +93,15 @@ std::string wait_text(const session::Process& process, const analyse::StreamWait
 // How the operation that blocks a stream is known.
 analyse::Fact known_by(const analyse::UnfinishedStream& stream);
 
+// The oldest work that is certainly unfinished.
+struct OldestWork {
+  std::string text;  // "spin<float> at train.py:41, forward"
+  double seconds = 0;
+};
+
+// Returns nullopt if there is none. With `pid`, considers only this process.
+std::optional<OldestWork> oldest_work(const Status& status, std::optional<std::uint32_t> pid = {});
+
 // Returns text about the oldest work that had been unfinished for at least a second when its program ended; empty if
 // there is none.
 std::string unfinished_text(const Status& status);

@@ -62,7 +62,7 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
     variables.push_back({names::kInjection, recorder.string()});
   }
   const std::string earlier = earlier_injection(recorder);
-  if (!options.once && !earlier.empty()) variables.push_back({names::kEarlierInjection, earlier});
+  if (!earlier.empty()) variables.push_back({names::kEarlierInjection, earlier});
   variables.push_back({names::kPass, place.pass});
   if (!place.arena.empty()) variables.push_back({names::kArena, place.arena});
   if (!place.pass_folder.empty()) variables.push_back({names::kSession, place.pass_folder.string()});
@@ -100,14 +100,12 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
   return result;
 }
 
-std::string dropped_injection(const fs::path& recorder, const wire::RecordOptions& options) {
+std::string dropped_injection(const fs::path& recorder) {
   const std::string earlier = environment_value(names::kInjection);
   if (earlier.empty() || earlier == recorder) return {};
-  const std::string left_out = std::string(names::kInjection) + "=" + earlier + " is ignored in this run";
-  if (is_a_recorder(earlier)) return left_out + ", because it belongs to another copy of cudadiag";
-  if (options.once)
-    return left_out + ", because the CUDA driver writes no core dumps while it is loaded; to use it, omit --once";
-  return {};
+  if (!is_a_recorder(earlier)) return {};
+  return std::string(names::kInjection) + "=" + earlier +
+         " is ignored in this run, because it belongs to another copy of cudadiag";
 }
 
 namespace {

@@ -54,9 +54,9 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes);
 // Like environment_with(), but removes CUDA_INJECTION64_PATH, because the driver writes no core dumps while it is set.
 std::vector<std::string> environment_without_injection(const std::vector<Variable>& changes);
 
-// Returns a warning if a run with these options ignores the user's injection library; "" if it does not. The library is
-// ignored if the run writes a core dump, or if it is the recorder of another cudadiag installation.
-std::string dropped_injection(const std::filesystem::path& recorder, const wire::RecordOptions& options);
+// Returns a warning if a run ignores the user's injection library, because that is the recorder of another cudadiag
+// installation; otherwise "".
+std::string dropped_injection(const std::filesystem::path& recorder);
 
 // Returns what is wrong with the plugin that the user chose by its path; nullopt if nothing is. The user's plugin is the
 // one in $NCCL_PROFILER_PLUGIN, or in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). The recorder

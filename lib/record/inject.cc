@@ -51,6 +51,7 @@ Home g_home;
 const Recorder* g_recorder;
 std::uint32_t g_pid;
 std::atomic<bool> g_started;  // whether a recorder was started in this process or in an ancestor
+bool g_tool_loaded_cupti;     // see start_earlier_injection()
 pthread_key_t g_thread_end;
 
 Options read_options() {
@@ -62,6 +63,7 @@ Options read_options() {
   options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   if (const char* text = getenv(wire::environment::kRecord)) options.record = wire::parse_record_options(text);
   options.folder = getenv(wire::environment::kSession);
+  options.tool_loaded_cupti = g_tool_loaded_cupti;
   return options;
 }
 
@@ -282,7 +284,10 @@ void on_driver_abort() {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder != nullptr && is_own_process()) {
     const bool interrupts = std::exchange(t_this.inside, true);
-    if (!interrupts) recorder->device_failed();
+    // Its GPU work never continues after a requested dump, but whoever requested the dump decides how the process ends.
+    if (!interrupts && !recorder->device_failed()) {
+      while (true) pause();
+    }
   }
   abort();
 }
@@ -330,13 +335,17 @@ void start_recorder() {
 
 // Starts the library that CUDA_INJECTION64_PATH named before the launcher changed it. Must be called before the
 // recorder starts, because the recorder uses hooks if that library uses CUPTI. Returns the value that the driver
-// expects from InitializeInjection().
+// expects from InitializeInjection(). A later call does nothing.
 int start_earlier_injection() {
+  static std::atomic<bool> started;
   const char* path = getenv(wire::environment::kEarlierInjection);
-  if (path == nullptr || *path == '\0') return 1;
+  if (path == nullptr || *path == '\0' || started.exchange(true)) return 1;
+  const bool had_cupti = CuptiApi::is_loaded();
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   const auto start = library == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
-  return start == nullptr || start == InitializeInjection ? 1 : start();
+  const int result = start == nullptr || start == InitializeInjection ? 1 : start();
+  g_tool_loaded_cupti = !had_cupti && CuptiApi::is_loaded();
+  return result;
 }
 
 bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
@@ -382,5 +391,8 @@ extern "C" __attribute__((visibility("default"))) void* cudadiag_graph_words() {
 extern "C" __attribute__((visibility("default"))) void cudadiag_follow_driver() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;
-  Hooks::redirect_early(start_recorder);
+  Hooks::redirect_early([] {
+    start_earlier_injection();
+    start_recorder();
+  });
 }

@@ -39,8 +39,13 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   calls_.enable(options.record.races || options.record.code);
   start_saving();
-  if (options.record.once) {
-    operations_.exclusive_wait().expect_dump(arm_core_dump(driver_, interner_, options.folder, area_.start()));
+  if (!awaits_core_dump()) return true;
+  operations_.exclusive_wait().expect_dump(core_dump_.arm(driver_, interner_, options.folder, area_.start()));
+  if (options.tool_loaded_cupti) {
+    interner_.note(
+        "core-dump-off",
+        "the library in CUDA_INJECTION64_PATH has loaded CUPTI, and the driver writes no GPU core dump while "
+        "a tool uses CUPTI");
   }
   return true;
 }

@@ -40,9 +40,10 @@ namespace cudadiag::record {
 
 struct Options {
   wire::RecordOptions record;
-  std::string_view window;       // see wire/rerun/window.h; empty if the recorder waits for no operations
-  bool hook = false;             // whether cudadiag's Python hook runs in the process
-  const char* folder = nullptr;  // folder of the pass
+  std::string_view window;         // see wire/rerun/window.h; empty if the recorder waits for no operations
+  bool hook = false;               // whether cudadiag's Python hook runs in the process
+  const char* folder = nullptr;    // folder of the pass
+  bool tool_loaded_cupti = false;  // whether the injection library that the user chose has loaded CUPTI
 };
 
 class Recorder {
@@ -110,8 +111,13 @@ class Recorder {
 
   // Call this before a fork. Returns the site of the fork, which the child's recorder reports.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
-  // Called on a driver thread when the driver has written a core dump and is about to terminate the process.
-  void device_failed() { failed_calls_.device_failed(threads_.latest_in_wait()); }
+  // Called on a driver thread when the driver has written a core dump and is about to terminate the process. Returns false
+  // if the dump was only requested. The process should then not end here.
+  bool device_failed() {
+    if (core_dump_.take_request(interner_)) return false;
+    failed_calls_.device_failed(threads_.latest_in_wait());
+    return true;
+  }
 
   // Called when PyTorch's allocator rejects a request (refusals.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
@@ -170,6 +176,7 @@ class Recorder {
   FailureRecorder failed_calls_;
   BlockingCalls blocking_calls_;
   LaunchBlocking launch_blocking_;
+  CoreDump core_dump_{};
   ExitProbe exit_probe_;
   Window window_;
   CaptureRecorder captures_;

@@ -190,7 +190,8 @@ Suggestion rerun_for_tensor_names(const Prospects& known) {
 }
 
 Suggestion rerun_for_executing_line(const Prospects& known) {
-  if (!known.answer.standstill || known.answer.stall || !known.first_rerun) return std::nullopt;
+  const bool has_line = known.answer.device && known.answer.device->line > 0;
+  if (!known.answer.standstill || known.answer.stall || !known.first_rerun || has_line) return std::nullopt;
   const auto& launch = known.answer.launch;
   // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
   const bool runs = launch &&

@@ -53,6 +53,10 @@ bool left_core_dump(const ProcessRecord& record) {
   return value_of(record, Property::core_dump) == wire::core_dump::kWritten;
 }
 
+bool left_requested_dump(const ProcessRecord& record) {
+  return value_of(record, Property::core_dump) == wire::core_dump::kRequested;
+}
+
 const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device) {
   return value_at(record, "device." + std::to_string(device) + ".pci");
 }

@@ -37,6 +37,8 @@ const std::string& value_of(const ProcessRecord& record, Property property);
 // Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none.
 bool awaited_core_dump(const ProcessRecord& record);
 bool left_core_dump(const ProcessRecord& record);
+// Returns whether the driver has written a GPU core dump of the process because someone requested it.
+bool left_requested_dump(const ProcessRecord& record);
 
 // Return the PCI bus id and the name of a device, or "" if the process did not record it. `device` is the process's
 // own number for the device.

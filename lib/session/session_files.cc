@@ -21,6 +21,7 @@
 #include "session/plain_file.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
+#include "wire/names/core_dump.h"
 #include "wire/names/unrecorded.h"
 #include "wire/rerun/delivery.h"
 #include "wire/rerun/saved_launch.h"
@@ -59,10 +60,11 @@ bool is_pass(std::string_view name) {
 
 // Matches "4711.area", "4711-2.log" and "4711-3-28.unrecorded".
 bool is_of_process(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kSuffixes = {".area",
+  static constexpr std::array<std::string_view, 8> kSuffixes = {".area",
                                                                 ".log",
-                                                                ".gpucore",
-                                                                ".pipe",
+                                                                wire::core_dump::kSuffix,
+                                                                wire::core_dump::kPipeSuffix,
+                                                                wire::core_dump::kRequestSuffix,
                                                                 wire::delivery::kSuffix,
                                                                 wire::delivery::kWatchedSuffix,
                                                                 wire::unrecorded::kExtension};

@@ -154,11 +154,14 @@ base::Result<session::Session> LiveRun::read() {
   return session;
 }
 
+bool LiveRun::lives(const session::Process& process) const {
+  return arena_ ? !base::has_ended(process.pid) : session::lives(folder_, process.record).value_or(false);
+}
+
 void LiveRun::add_host_stacks(session::Session& session) const {
   if (!goes_on_.value_or(false)) return;
   for (const session::Process& process : session.processes) {
-    const bool lives = arena_ ? !base::has_ended(process.pid) : session::lives(folder_, process.record).value_or(false);
-    if (!lives) continue;
+    if (!lives(process)) continue;
     std::ranges::move(host_stacks(process), std::back_inserter(session.manifest.host_stacks));
   }
 }

@@ -57,6 +57,8 @@ class LiveRun {
   // its processes. Returns nullopt if unknown.
   std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
+  // Returns false if the process has ended, or if that is unknown.
+  bool lives(const session::Process& process) const;
 
  private:
   base::Result<session::Session> read_session();

@@ -22,6 +22,7 @@
 #include "supervise/host_stacks.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/dump_request.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/suspect_code.h"
 #include "supervise/tools/toolkit.h"
@@ -150,7 +151,7 @@ void Recording::choose_variables() {
       warnings_.push_back("running without NCCL's profiler plugin: " + fault->what + "; " + fault->hint);
     }
   }
-  const std::string dropped = launch::dropped_injection(path, options_.record);
+  const std::string dropped = launch::dropped_injection(path);
   if (!dropped.empty()) warnings_.push_back(dropped);
   manifest_.notes.insert(manifest_.notes.end(), warnings_.begin(), warnings_.end());
   wire::RecordOptions record_options = options_.record;
@@ -217,6 +218,11 @@ void Recording::read_areas() {
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);
   }
+  if (xids_ != nullptr && manifest_.passes.front().failed_after) {
+    for (const std::string& xid : xids_->take()) {
+      for (session::Manifest* manifest : {&manifest_, &session_.manifest}) manifest->notes.push_back(xid);
+    }
+  }
   session_.kernel_code = kernel_code_;
   add_kernel_code();
 }
@@ -233,13 +239,18 @@ void Recording::add_kernel_code() {
   if (failure) not_stored_ = std::move(failure);
 }
 
-void Recording::read_hang(double seconds) {
+void Recording::read_hang(double seconds, launch::SignalRelay& relay) {
   manifest_.hang = seconds;
   manifest_.host_stacks.clear();
   read();
   for (const session::Process& process : session_.processes) {
     if (base::has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
     std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
+  }
+  if (may_be_dumped()) {
+    request_dump(writer_->pass_folder(), relay);
+    take_own_dump();
+    read_areas();
   }
   session_.manifest = manifest_;
   if (state_) state_->advance();
@@ -290,7 +301,7 @@ bool Recording::is_ended_by_driver() {
 }
 
 void Recording::take_own_dump() {
-  if (!writer_ || !options_.record.once) return;
+  if (!may_be_dumped()) return;
   session::Pass& pass = manifest_.passes.front();
   pass.dump = find_dump(writer_->pass_folder());
   if (auto failure = store_failing_code(pass.dump, *writer_, options_.command)) not_stored_ = std::move(failure);
@@ -314,6 +325,7 @@ void Recording::note_end(const RunEnd& end) {
   } else {
     read_areas();
   }
+  if (may_be_dumped()) remove_pipes(writer_->pass_folder());
   // The images are not read after this, and they may be large.
   if (writer_) writer_->remove(writer_->pass_folder() / session::kModulesFolder);
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;

@@ -15,6 +15,7 @@
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/process.h"
+#include "launch/xid_events.h"
 #include "session/session_writer.h"
 #include "supervise/beginning.h"
 #include "supervise/full_log.h"
@@ -96,6 +97,8 @@ class Recording {
   // Sets the log that is stored with the areas. `log` must exist until close(). If the disk has no room for both the
   // log and the areas, the log is removed.
   void use_full_log(FullLog* log) { full_log_ = log; }
+  // Once a process has failed, adds a note for each Xid. `xids` must exist until note_end() has returned.
+  void use_xids(launch::XidEvents* xids) { xids_ = xids; }
 
   // Lists the program's folders before it starts, so that reruns can begin as this run does.
   void note_beginning() { beginning_ = Beginning::list(options_.command); }
@@ -104,9 +107,11 @@ class Recording {
 
   // Reads into the session what has been recorded so far.
   void read();
+  // Returns whether the driver may write GPU core dumps of the target.
+  bool may_be_dumped() const { return writer_ && options_.record.once; }
   // Like read(), for a run that has hung for `seconds`. Call this before terminating the target: its later actions are
-  // not read.
-  void read_hang(double seconds);
+  // not read. If the target may be dumped, first requests a dump, and waits for it.
+  void read_hang(double seconds, launch::SignalRelay& relay);
   // Reads the Python stacks of the ranks. Call this before the target is asked to terminate.
   void read_host_stacks();
 
@@ -173,6 +178,7 @@ class Recording {
   std::vector<std::string> read_kernels_;
   std::vector<session::KernelCode> kernel_code_;  // code of `read_kernels_`
   FullLog* full_log_ = nullptr;
+  launch::XidEvents* xids_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed
   std::vector<base::Error> failures_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/file_descriptor.h"
 #include "evidence/core_file.h"
@@ -22,21 +23,24 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-// Describes a running kernel by the instruction at which most of its threads are.
-evidence::DumpedFailure most_threads_of(const evidence::RunningKernel& from) {
-  evidence::DumpedFailure running;
-  running.kernel = from.kernel;
-  running.grid = from.grid;
-  running.block_dim = from.block_dim;
-  running.grid_id = from.grid_id;
-  running.blocks = from.blocks;
-  if (from.places.empty()) return running;
-  const evidence::RunningPlace& most = from.places.front();
-  running.place = most.place;
-  running.block = most.block;
-  running.thread = most.thread;
-  running.threads = most.threads;
-  return running;
+// Describes each running kernel by the instruction at which most of its threads are.
+std::vector<evidence::DumpedFailure> most_threads_of(const std::vector<evidence::RunningKernel>& kernels) {
+  std::vector<evidence::DumpedFailure> all;
+  for (const evidence::RunningKernel& from : kernels) {
+    evidence::DumpedFailure& running = all.emplace_back();
+    running.kernel = from.kernel;
+    running.grid = from.grid;
+    running.block_dim = from.block_dim;
+    running.grid_id = from.grid_id;
+    running.blocks = from.blocks;
+    if (from.places.empty()) continue;
+    const evidence::RunningPlace& most = from.places.front();
+    running.place = most.place;
+    running.block = most.block;
+    running.thread = most.thread;
+    running.threads = most.threads;
+  }
+  return all;
 }
 
 // Until the run has been reported, the name of the session's folder ends in ".incomplete".
@@ -95,14 +99,14 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
     constexpr std::size_t kMostCode = 16u << 20;
     testimony.code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
-    for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(most_threads_of(kernel));
+    testimony.running = most_threads_of(core.running);
   } else {
     testimony.unreadable = "the core dump contains no exception";
   }
 }
 
-// Each process that the driver killed left its own core dump. Reads the first dump that has a failure completely, and
-// only the failure from each of the others.
+// Each process that the driver killed, or that was asked for a dump, left its own core dump. Reads the first dump that has
+// a failure completely, and only the failure from each of the others.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 256;
   session::Pass pass;
@@ -115,19 +119,25 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
   }
   if (!is_plain_name(pass.folder)) return;
   for (const session::Process& process : session.processes) {
-    if (!session::left_core_dump(process.record) || testimony.of_first_run.size() == kMostRead) continue;
+    const bool requested = session::left_requested_dump(process.record);
+    if (!requested && !session::left_core_dump(process.record)) continue;
+    if (testimony.of_first_run.size() + testimony.running_in_first_run.size() == kMostRead) continue;
     pass.dump = wire::core_dump::file_name(static_cast<std::uint32_t>(process.pid), process.record.start_realtime).text;
-    if (!testimony.failure) {
+    if (requested) {
+      const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
+      const auto* core = std::get_if<evidence::Testimony>(&read);
+      if (core != nullptr) testimony.running_in_first_run.emplace(&process, most_threads_of(core->running));
+    } else if (!testimony.failure) {
       testimony.device_pass = true;
       read_dump(session, pass, testimony);
       if (!testimony.failure) continue;
       if (pass.dump != with_code) testimony.code.clear();
       testimony.of_first_run.emplace(&process, *testimony.failure);
-      continue;
+    } else {
+      const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
+      const auto* core = std::get_if<evidence::Testimony>(&read);
+      if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, *core->failure);
     }
-    const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
-    const auto* core = std::get_if<evidence::Testimony>(&read);
-    if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, *core->failure);
   }
 }
 
@@ -145,7 +155,9 @@ DeviceTestimony device_testimony(const session::Session& session) {
   if (last != reruns.end()) std::rotate(reruns.begin(), last, last + 1);
   read_own_dumps(session, testimony);
   if (last != reruns.end() && testimony.of_first_run.empty()) {
+    auto running = std::move(testimony.running_in_first_run);
     testimony = {};
+    testimony.running_in_first_run = std::move(running);
     testimony.device_pass = true;
     read_dump(session, *reruns.front(), testimony);
   }

@@ -40,13 +40,15 @@ struct DeviceTestimony {
   bool device_pass = false;  // a device pass ran, or the first run left a core dump
   // Failures from core dumps of the first run's processes.
   std::map<const session::Process*, evidence::DumpedFailure> of_first_run;
+  // The kernels that ran in processes of the first run when a dump was requested: where most of their threads were.
+  std::map<const session::Process*, std::vector<evidence::DumpedFailure>> running_in_first_run;
   std::string dump;         // the core dump that was read; empty if none was written
   bool unfinished = false;  // the driver printed that it began a dump, but not that it finished
   std::string unreadable;   // a sentence that says why the dump contains no result
   std::string cut_short;    // why the pass was ended early; otherwise empty
   std::optional<evidence::DumpedFailure> failure;
   std::string code;                              // nvdisasm's text of the failing kernel; empty if unknown
-  std::vector<evidence::DumpedFailure> running;  // in a requested dump, without exceptions: where most threads were
+  std::vector<evidence::DumpedFailure> running;  // as above, in a rerun
   std::optional<WitnessWords> debugger;          // cuda-gdb's result for `dump`
   std::optional<SanitizerTestimony> sanitizer;   // from the last sanitize pass
   std::vector<Printed> printed;                  // from the device pass, then from the other passes, latest first

@@ -26,6 +26,7 @@ import ends
 import flight_recorder
 import full_log
 import groups
+import hang_dumps
 import hangs
 import host_writes
 import isolation
@@ -56,7 +57,7 @@ import ways
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (addresses, backward_passes, bisecting, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
+ROOMS = (addresses, backward_passes, bisecting, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hang_dumps, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
          python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
          void, ways, witnesses)
 

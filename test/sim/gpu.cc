@@ -1,6 +1,9 @@
 #include "gpu.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +13,8 @@
 #include <fstream>
 #include <thread>
 #include <utility>
+
+#include "hooks.h"
 
 namespace sim {
 namespace {
@@ -71,6 +76,26 @@ void Gpu::start_context(CUctx_st& context, CUdevice device) {
   context.error = context.unseen = CUDA_SUCCESS;
   context.legacy = create_stream(context, CU_STREAM_DEFAULT, 0);
   context.alive = true;
+  const bool on_request = std::exchange(core_dump.on_request, false) && !plan.dump().empty();
+  if (on_request && mkfifo(core_dump.pipe.c_str(), 0600) == 0) {
+    std::thread([this] { await_request(); }).detach();
+  }
+}
+
+void Gpu::leave_dump() const {
+  std::error_code error;
+  std::filesystem::copy_file(plan.dump(), core_dump.file, error);
+  std::abort();
+}
+
+// Writes at most one dump.
+void Gpu::await_request() {
+  pthread_setname_np(pthread_self(), "cuda-EvtHandlr");
+  const int pipe = open(core_dump.pipe.c_str(), O_RDONLY | O_CLOEXEC);
+  char byte = 0;
+  if (read(pipe, &byte, 1) != 1 || plan.dump() == Plan::kLost || sim_hooks()->callback != nullptr) return;
+  halted_ = true;
+  leave_dump();
 }
 
 void Gpu::end_context(Lock& lock, CUctx_st& context) {
@@ -306,6 +331,7 @@ bool Gpu::has_met(Op& op) {
 }
 
 bool Gpu::step(CUstream_st& stream, Op& op) {
+  if (halted_) return false;
   if (!op.meetings.empty() && !has_met(op)) return false;
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
   bool lost = false;
@@ -316,12 +342,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
       lost = core_dump.enabled && plan.dump() == Plan::kLost;
       if (lost) break;
       tell_of_fault(stream, op);
-      if (core_dump.enabled && !plan.dump().empty()) {
-        // From here on, no waiting call returns.
-        std::error_code error;
-        std::filesystem::copy_file(plan.dump(), core_dump.file, error);
-        std::abort();
-      }
+      if (core_dump.enabled && !plan.dump().empty() && sim_hooks()->callback == nullptr) leave_dump();
       fail(*stream.context, code, op.rule && op.rule->unseen);
       return false;  // the queue may be gone by now
     case Verdict::go:

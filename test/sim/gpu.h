@@ -23,8 +23,8 @@ class Gpu {
   std::mutex mutex;
   Plan plan;
   struct {
-    bool enabled = false;
-    std::string file;
+    bool enabled = false, on_request = false;
+    std::string file, pipe;
   } core_dump;                                        // as set by cuCoredumpSetAttributeGlobal
   Memory memory;                                      // has a separate lock
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
@@ -50,6 +50,9 @@ class Gpu {
  private:
   enum class Verdict { go, stay, fault };
 
+  // Copies the dump of the plan to its place, and calls abort(). Until that returns, no waiting call does.
+  void leave_dump() const;
+  void await_request();
   void start_worker();
   void run();
   void rest(Lock& lock);
@@ -87,6 +90,7 @@ class Gpu {
   int due_rounds_ = 0;
   bool polling_ = false;  // a stream waits for a value in memory; changes of the value are not announced
   bool notified_ = false;
+  std::atomic<bool> halted_ = false;  // a dump was requested: no operation continues
 };
 
 }  // namespace sim

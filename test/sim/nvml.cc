@@ -1,7 +1,8 @@
 // The simulated libnvidia-ml. CUDADIAG_SIM_GPU_PROCESS gives the pid and the bytes of another process that uses the
 // first device, such as "4800:104857600". If the variable is unset, no other process uses the device. CUDADIAG_SIM_MIG
 // gives the MIG mode of each device as 0, 1 or - (not supported), such as "10-"; by default, there is one device with
-// mode 0.
+// mode 0. CUDADIAG_SIM_XID gives the Xid of the only event of the first device, which occurs at once; by default, there is
+// none.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +43,41 @@ int nvmlDeviceGetMigMode(void* device, unsigned int* current, unsigned int* pend
   const char mode = *static_cast<char*>(device);
   *current = *pending = mode == '1' ? 1 : 0;
   return mode == '-' ? 3 : 0;
+}
+
+int nvmlEventSetCreate(void** set) {
+  static int xid;
+  const char* text = std::getenv("CUDADIAG_SIM_XID");
+  xid = text == nullptr ? 0 : std::atoi(text);
+  *set = &xid;
+  return 0;
+}
+
+int nvmlDeviceRegisterEvents(void*, unsigned long long, void*) { return 0; }
+
+struct nvmlEvent {
+  void* device;
+  unsigned long long type, data;
+  unsigned int gpu_instance, compute_instance;
+};
+
+int nvmlEventSetWait_v2(void* set, nvmlEvent* event, unsigned int) {
+  int& xid = *static_cast<int*>(set);
+  if (xid == 0) return 10;  // timeout
+  *event = {nullptr, 8, static_cast<unsigned long long>(xid), ~0u, ~0u};
+  xid = 0;
+  return 0;
+}
+
+struct nvmlPci {
+  char legacy_bus_id[16];
+  unsigned int domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+
+int nvmlDeviceGetPciInfo_v3(void*, nvmlPci* pci) {
+  std::strcpy(pci->bus_id, "00000000:01:00.0");
+  return 0;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned int* count, nvmlProcess* processes) {

@@ -41,10 +41,8 @@ int carry_out(const EnvOptions& options) {
   auto writer = session::SessionWriter::create(session::roots(options.output), static_cast<std::uint32_t>(::getpid()),
                                                std::time(nullptr));
   if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
-  if (const std::string dropped = launch::dropped_injection(found, options.record); !dropped.empty()) {
-    say(dropped);
-    if (options.record.once) std::printf("unset %s\n", wire::environment::kInjection);
-  }
+  if (const std::string dropped = launch::dropped_injection(found); !dropped.empty()) say(dropped);
+  if (options.record.once) std::printf("unset %s\n", wire::environment::kInjection);
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   const auto& created = std::get<session::SessionWriter>(writer);
   for (const launch::Variable& variable : launch::recording_variables(found, {"", created.pass_folder(), "record", ""},

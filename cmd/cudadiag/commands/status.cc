@@ -1,4 +1,5 @@
-// `cudadiag status`: shows what a run is waiting for now or, with --follow, what it is doing, updated every second.
+// `cudadiag status`: shows what a run is waiting for now, with --follow what it is doing, updated every second, and with
+// --check whether it makes progress.
 #include "diagnose/status.h"
 
 #include <fmt/core.h>
@@ -8,14 +9,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "analyse/hangs/hang.h"
 #include "base/printable.h"
+#include "base/processes.h"
 #include "commands/commands.h"
 #include "diagnose/session_state.h"
 #include "diagnose/words.h"
@@ -25,11 +31,15 @@
 #include "report/status/status_text.h"
 #include "session/notes/unrecorded.h"
 #include "session/ownership.h"
+#include "session/property.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
+#include "supervise/reruns/dump_request.h"
 #include "symbolize/source_excerpt.h"
 #include "terminal/terminal.h"
+#include "wire/hash.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::command {
 namespace {
@@ -40,6 +50,8 @@ struct StatusOptions {
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
   bool follow = false;
+  std::optional<double> check;    // how many seconds a process may make no progress
+  bool dump = false;              // with `check`: request a GPU core dump of a process that makes no progress
   std::optional<unsigned> count;  // with `follow`: the number of displays to print; nullopt: until the run ends
 };
 
@@ -162,6 +174,121 @@ int follow_run(const StatusOptions& options) {
   return shown || last_words.empty() ? 0 : kOwnFailure;
 }
 
+// Changes when the process makes progress. Considers only calls that may block, because a loop that queries whether
+// something is ready makes no progress.
+std::uint64_t progress_of(const session::ProcessRecord& record) {
+  std::uint64_t digest = wire::kHashSeed;
+  const auto add = [&](std::uint64_t value) { digest = wire::mix(digest, value); };
+  for (const session::Thread& thread : record.threads) {
+    add(thread.published);
+    if (thread.blocked.site != 0) add(thread.call_ticks);
+  }
+  for (const session::Stream& stream : record.streams) {
+    add(stream.issued);
+    add(stream.completed());
+  }
+  return digest;
+}
+
+// Returns how long ago the process last issued an operation, or began a call that may block.
+double idle_seconds(const session::ProcessRecord& record) {
+  std::uint64_t newest = record.operations.empty() ? 0 : record.operations.back().ticks;
+  for (const session::Thread& thread : record.threads) {
+    if (thread.blocked.site != 0) newest = std::max(newest, thread.call_ticks);
+  }
+  return record.seconds(record.clock_last) - record.seconds(newest);
+}
+
+// The check of --check. A process that has been idle for long enough may still have a long queue, so the check then
+// watches it.
+class Check {
+ public:
+  Check(supervise::LiveRun& run, const StatusOptions& options) : run_(run), options_(options) {}
+
+  int run() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(*options_.check);
+    while (true) {
+      const auto read = run_.read();
+      if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
+      const auto& session = std::get<session::Session>(read);
+      if (!run_.goes_on().value_or(false)) {
+        return say("nothing to check: " + run_.folder().string() + " is not a run in progress on this machine"),
+               kOwnFailure;
+      }
+      if (const session::Process* frozen = look_at(session)) {
+        say("process " + std::to_string(frozen->pid) + " has a sticky CUDA error; for its line: cudadiag report " +
+            diagnose::shell_word(run_.folder().string()));
+        return kFound;
+      }
+      if (still_.empty()) return 0;
+      if (std::chrono::steady_clock::now() >= until) return report(session), kFound;
+      const std::timespec pause{0, static_cast<long>(1e9 * std::min(*options_.check / 10, 0.5))};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
+
+ private:
+  static constexpr int kFound = 1;
+
+  // Updates `still_`. Returns a live process with a sticky error; null if there is none.
+  const session::Process* look_at(const session::Session& session) {
+    std::map<std::uint32_t, std::uint64_t> still;
+    for (const session::Process& process : session.processes) {
+      if (!run_.lives(process) || base::life_of(process.pid) != base::Life::runs) continue;
+      const session::ProcessRecord& record = process.record;
+      if (record.state == wire::area::State::frozen) return &process;
+      if (record.state != wire::area::State::recording || idle_seconds(record) < *options_.check) continue;
+      if (!analyse::hang(process, *options_.check)) continue;
+      const std::uint64_t progress = progress_of(record);
+      const auto known = still_.find(process.pid);
+      if (is_first_ || (known != still_.end() && known->second == progress)) still.emplace(process.pid, progress);
+    }
+    is_first_ = false;
+    still_ = std::move(still);
+    return nullptr;
+  }
+
+  void report(const session::Session& session) {
+    diagnose::SessionState state(session);
+    const diagnose::Status status = diagnose::build_status(session, {}, run_.goes_on(), state.symbolizer());
+    for (const auto& [pid, progress] : still_) {
+      const auto work = diagnose::oldest_work(status, pid);
+      say("process " + std::to_string(pid) + " has made no progress for " + diagnose::duration(*options_.check) +
+          (work ? ": " + work->text + " is unfinished" : ""));
+    }
+    if (options_.dump) dump(session);
+  }
+
+  void dump(const session::Session& session) const {
+    launch::SignalRelay relay;
+    const auto& passes = session.manifest.passes;
+    const std::string pass = passes.empty() ? session::kRecordFolder : passes.front().folder;
+    supervise::request_dump(session.folder / pass, relay);
+    const auto read = run_.read();
+    const auto* after = std::get_if<session::Session>(&read);
+    bool any = false;
+    for (const session::Process& process : after == nullptr ? session.processes : after->processes) {
+      if (!still_.contains(process.pid) || !session::left_requested_dump(process.record)) continue;
+      any = true;
+      const auto file = wire::core_dump::file_name(process.pid, process.record.start_realtime);
+      say("to see where its kernels are: cudadiag core " +
+          diagnose::shell_word((session.folder / pass / file.text).string()));
+    }
+    if (!any) say("no GPU core dump: the driver can write one only of a program that was started with --once");
+  }
+
+  supervise::LiveRun& run_;
+  const StatusOptions& options_;
+  std::map<std::uint32_t, std::uint64_t> still_;  // by pid: the progress of each process that may hang
+  bool is_first_ = true;
+};
+
+int check_run(const StatusOptions& options) {
+  auto opened = choose_run(options.output, options.session);
+  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
+  return Check(std::get<supervise::LiveRun>(opened), options).run();
+}
+
 }  // namespace
 
 void add_status(CLI::App& app, int& status) {
@@ -177,9 +304,17 @@ void add_status(CLI::App& app, int& status) {
   add_number(command, "-n,--count", options->count, NumberRange<unsigned>{1u, 1000000u, "number from 1 to 1000000"},
              "COUNT", "with --follow: stop after COUNT updates")
       ->needs(follow);
+  auto* check = add_number(command, "--check", options->check,
+                           NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"}, "SECONDS",
+                           "exit with 1 if a process has made no progress for SECONDS while work is unfinished")
+                    ->excludes(json)
+                    ->excludes(follow);
+  command->add_flag("--dump", options->dump, "with --check: request a GPU core dump of such a process")->needs(check);
   add_colour(command);
   name_page(command);
-  command->callback([options, &status] { status = options->follow ? follow_run(*options) : carry_out(*options); });
+  command->callback([options, &status] {
+    status = options->check ? check_run(*options) : options->follow ? follow_run(*options) : carry_out(*options);
+  });
 }
 
 }  // namespace cudadiag::command

@@ -91,8 +91,8 @@ void RunReport::report_freeze() {
   tell(report);
 }
 
-void RunReport::report_hang(double seconds) {
-  recording_.read_hang(seconds);
+void RunReport::report_hang(double seconds, launch::SignalRelay& relay) {
+  recording_.read_hang(seconds, relay);
   const diagnose::Diagnosis report = untold();
   if (recording_.writer() != nullptr) tell(recording_.store());
   tell(report);

@@ -21,7 +21,7 @@ class RunReport {
   // Reports a freeze while the target is still running, once for each process.
   void report_freeze();
   // Call this before killing a target that has made no progress for `seconds`.
-  void report_hang(double seconds);
+  void report_hang(double seconds, launch::SignalRelay& relay);
   // Reports operations that hang, and operations that were reported as hanging but have finished. The target keeps
   // running.
   void report_stalls(const supervise::StallNews& news);

@@ -25,6 +25,7 @@
 #include "launch/environment.h"
 #include "launch/input.h"
 #include "launch/process.h"
+#include "launch/xid_events.h"
 #include "options/code_rules.h"
 #include "run/rerun_offer.h"
 #include "run/run_report.h"
@@ -106,8 +107,9 @@ class RunSpeech : public supervise::RunListener {
   }
   void hangs(double seconds) override {
     begin_on_own_row();
-    say("no progress for " + diagnose::duration(seconds) + ": ending the program");
-    guarded([&] { report_.report_hang(seconds); });
+    say("no progress for " + diagnose::duration(seconds) + ": ending the program" +
+        (recording_.may_be_dumped() ? " after requesting a GPU core dump" : ""));
+    guarded([&] { report_.report_hang(seconds, relay_); });
   }
   void stalls(const supervise::StallNews& news) override {
     begin_on_own_row();
@@ -254,6 +256,7 @@ class WatchedRun {
     races_ = watch_races();
     full_log_ = keep_full_log();
     recording_.use_full_log(full_log_.get());
+    recording_.use_xids(&xids_.emplace());
     RunSpeech speech(recording_, *report_, options_, *relay_);
     if ((options_.hang_after || options_.hang_report) && recording_.arena() == nullptr) {
       say("cannot look for hangs: the recording is not in shared memory; to find out why: cudadiag doctor");
@@ -323,6 +326,7 @@ class WatchedRun {
   std::optional<supervise::RunWatch> watch_;
   std::unique_ptr<supervise::RaceWatch> races_;
   std::unique_ptr<supervise::FullLog> full_log_;
+  std::optional<launch::XidEvents> xids_;
   std::optional<supervise::StallWatch> stalls_;
   std::vector<std::uint32_t> outliving_;
   const std::chrono::seconds limit_{

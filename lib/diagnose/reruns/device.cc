@@ -152,8 +152,8 @@ class Matching {
     } else {
       testimony_.failure ? join_dump(*testimony_.failure) : join_text();
     }
-    for (Finding& finding : report_.findings) {
-      if (finding.standstill) join_running(finding);
+    for (std::size_t i = 0; i < report_.findings.size(); ++i) {
+      if (report_.findings[i].standstill) join_running(report_.findings[i], *failures_[i]);
     }
     note_assertions();
   }
@@ -174,15 +174,15 @@ class Matching {
   // Without reruns, a dump can only come from a run with --once.
   std::string why_no_own_dump() const {
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
-    const bool awaited = std::any_of(
-        session_.processes.begin(), session_.processes.end(),
-        [](const session::Process& process) { return session::has(process.record, session::Property::core_dump); });
-    if (awaited && !testimony_.device_pass) return "this run left no core dump";
     for (const session::Process& process : session_.processes) {
       for (const session::Note& note : process.record.notes) {
         if (analyse::note_code(note.code) == analyse::NoteCode::core_dump_off) return note.text;
       }
     }
+    const bool awaited = std::any_of(
+        session_.processes.begin(), session_.processes.end(),
+        [](const session::Process& process) { return session::has(process.record, session::Property::core_dump); });
+    if (awaited && !testimony_.device_pass) return "this run left no core dump";
     return "no rerun";
   }
 
@@ -235,16 +235,21 @@ class Matching {
     finding.device->of_first_run = true;
   }
 
-  // For a hang: uses the best match among the kernels that were running according to the dump.
-  void join_running(Finding& finding) const {
+  // For a hang: uses the best match among the kernels that were running according to the dump of the finding's process or,
+  // without one, of a rerun.
+  void join_running(Finding& finding, const analyse::Failure& failure) const {
+    const auto own = testimony_.running_in_first_run.find(failure.process);
+    const bool of_first_run = own != testimony_.running_in_first_run.end();
     Fit best;
-    for (const DumpedFailure& kernel : testimony_.running) {
-      finding.device_unknown = "the rerun's core dump shows different kernels running";
+    for (const DumpedFailure& kernel : of_first_run ? own->second : testimony_.running) {
+      finding.device_unknown =
+          fmt::format("the {}'s core dump shows different kernels running", of_first_run ? "process" : "rerun");
       const auto found = fit_of(kernel, finding);
       if (!found || (finding.device && found->points <= best.points)) continue;
       best = *found;
       finding.device = device_of(kernel);
-      finding.device->join = "running in a rerun, " + best.words;
+      finding.device->of_first_run = of_first_run;
+      finding.device->join = fmt::format("running in {}, {}", of_first_run ? "this run" : "a rerun", best.words);
     }
   }
 

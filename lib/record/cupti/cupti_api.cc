@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <climits>
 #include <iterator>
 
@@ -46,6 +47,14 @@ bool list_entry(const char* list, std::size_t n, char* path, std::size_t size) {
 }
 
 }  // namespace
+
+bool CuptiApi::is_loaded() {
+  return std::any_of(std::begin(kSonames), std::end(kSonames), [](const char* name) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) dlclose(library);
+    return library != nullptr;
+  });
+}
 
 // Tries candidates in this order: loaded libraries, the launcher's list of paths (the user's own paths come first), and
 // the loader's search path.

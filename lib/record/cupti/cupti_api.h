@@ -17,6 +17,8 @@ class CuptiApi {
  public:
   enum class Outcome { subscribed, not_found, held, refused };
 
+  static bool is_loaded();
+
   // Opens a CUPTI and subscribes `callback` to it. `detail` receives a text for the user: the library's path, the name
   // of the tool that holds the process's only subscription, or the error.
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);

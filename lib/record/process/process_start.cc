@@ -93,11 +93,15 @@ void LaunchBlocking::note_if_set_late(Interner& interner) const {
 
 // Uses the driver's functions instead of environment variables, because the program's children would inherit the
 // variables.
-const char* arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
-  static char file[PATH_MAX];
-  const int written = snprintf(file, sizeof file, "%s/%s", folder == nullptr ? "" : folder,
-                               wire::core_dump::file_name(static_cast<std::uint32_t>(getpid()), start).text);
-  if (folder == nullptr || written < 0 || static_cast<std::size_t>(written) >= sizeof file) {
+const char* CoreDump::arm(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start) {
+  namespace core_dump = wire::core_dump;
+  const auto make_path = [&](std::span<char> path, const char* suffix) {
+    const auto name = core_dump::file_name(static_cast<std::uint32_t>(getpid()), start, suffix);
+    const int written = folder == nullptr ? -1 : snprintf(path.data(), path.size(), "%s/%s", folder, name.text);
+    return written >= 0 && static_cast<std::size_t>(written) < path.size();
+  };
+  if (!make_path(file_, core_dump::kSuffix) || !make_path(pipe_, core_dump::kPipeSuffix) ||
+      !make_path(request_, core_dump::kRequestSuffix)) {
     interner.note("core-dump-off", "no GPU core dump was possible without a session folder");
     return nullptr;
   }
@@ -106,22 +110,34 @@ const char* arm_core_dump(const DriverApi& driver, Interner& interner, const cha
                   "the driver is too old to write a GPU core dump on request (needs CUDA 12.1 or later)");
     return nullptr;
   }
+  const auto set = [&](CUcoredumpSettings setting, void* value, std::size_t size) {
+    return driver.coredump_set_attribute_global(setting, value, &size);
+  };
   // In our tests, the driver never finished a dump that included the constant banks.
   int left_out = CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES | CU_COREDUMP_SKIP_GLOBAL_MEMORY |
                  CU_COREDUMP_SKIP_SHARED_MEMORY | CU_COREDUMP_SKIP_LOCAL_MEMORY | CU_COREDUMP_SKIP_CONSTBANK_MEMORY;
   bool yes = true;
-  std::size_t file_size = static_cast<std::size_t>(written) + 1, flags_size = sizeof left_out, yes_size = sizeof yes;
-  const auto set = driver.coredump_set_attribute_global;
-  CUresult result = set(CU_COREDUMP_FILE, file, &file_size);
-  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_GENERATION_FLAGS, &left_out, &flags_size);
-  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, &yes_size);
+  CUresult result = set(CU_COREDUMP_FILE, file_, strlen(file_) + 1);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_GENERATION_FLAGS, &left_out, sizeof left_out);
+  if (result == CUDA_SUCCESS) result = set(CU_COREDUMP_ENABLE_ON_EXCEPTION, &yes, sizeof yes);
   if (result != CUDA_SUCCESS) {
-    snprintf(file, sizeof file, "the driver cannot write GPU core dumps (error %d)", static_cast<int>(result));
-    interner.note("core-dump-off", file);
+    char text[64];
+    snprintf(text, sizeof text, "the driver cannot write GPU core dumps (error %d)", static_cast<int>(result));
+    interner.note("core-dump-off", text);
     return nullptr;
   }
-  interner.property(wire::core_dump::kProperty, wire::core_dump::kArmed);
-  return file;
+  // The driver does not change the pipe once requests are enabled. Without the pipe, only requests are impossible.
+  if (set(CU_COREDUMP_PIPE, pipe_, strlen(pipe_) + 1) == CUDA_SUCCESS) {
+    set(CU_COREDUMP_ENABLE_USER_TRIGGER, &yes, sizeof yes);
+  }
+  interner.property(core_dump::kProperty, core_dump::kArmed);
+  return file_;
+}
+
+bool CoreDump::take_request(Interner& interner) const {
+  if (access(request_, F_OK) != 0) return false;
+  interner.property(wire::core_dump::kProperty, wire::core_dump::kRequested);
+  return unlink(request_) == 0;
 }
 
 }  // namespace cudadiag::record

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 #include "record/cupti/driver_api.h"
@@ -29,9 +30,19 @@ class LaunchBlocking {
   std::atomic<bool> may_block_ = false;
 };
 
-// Makes the driver write a GPU core dump of this process when a kernel fails (wire/names/core_dump.h). `folder` is the
-// folder of the pass, or null. `start` is area::kStartRealtime. Records a property, and returns the dump's path. If the
-// driver cannot write a dump, leaves a note and returns null.
-const char* arm_core_dump(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
+// A GPU core dump of this process, and the files that belong to it (wire/names/core_dump.h).
+class CoreDump {
+ public:
+  // Makes the driver write the dump when a kernel fails, and on request. `folder` is the folder of the pass, or null.
+  // `start` is area::kStartRealtime. Records a property, and returns the dump's path, which stays valid. If the driver
+  // cannot write a dump, leaves a note and returns null.
+  const char* arm(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
+  // Call this when the driver has written a dump. Returns true if it was requested. Then records a property, and tells
+  // whoever requested the dump that it is complete.
+  bool take_request(Interner& interner) const;
+
+ private:
+  char file_[PATH_MAX], pipe_[PATH_MAX], request_[PATH_MAX];
+};
 
 }  // namespace cudadiag::record

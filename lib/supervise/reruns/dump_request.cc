@@ -14,6 +14,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::supervise {
 
@@ -21,43 +22,46 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPipe = ".pipe";
-// Dumping everything that runs on a GPU takes about a second.
-constexpr auto kPatience = std::chrono::seconds(30);
+using wire::core_dump::kPipeSuffix, wire::core_dump::kRequestSuffix;
 
-// Returns the pid in "4711.pipe"; 0 for any other name.
+// Returns the pid in "4711.pipe" or "4711-1732845600.pipe"; 0 for any other name.
 int pid_of(const fs::path& path) {
-  const int pid = base::whole_number<int>(path.stem().string()).value_or(0);
-  return pid > 0 && path.extension() == kPipe ? pid : 0;
+  const std::string name = path.stem().string();
+  const int pid = base::whole_number<int>(name.substr(0, name.find('-'))).value_or(0);
+  return pid > 0 && path.extension() == kPipeSuffix ? pid : 0;
 }
 
-// Requests a dump by writing a byte with any value. Returns false if no process reads the pipe.
-bool write_to(const fs::path& pipe) {
+// Requests a dump by writing a byte with any value. Returns false if no process reads the pipe. First creates the file that
+// the recorder removes when the dump is complete.
+bool write_to(const fs::path& pipe, const fs::path& request) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file.valid()) return false;
   // The process that reads the pipe may end at any time. To avoid SIGPIPE in that case, also opens the pipe for
   // reading.
   const base::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-  return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
-         ::write(file.get(), "1", 1) == 1;
+  if (!reader.valid() || ::fstat(file.get(), &status) != 0 || !S_ISFIFO(status.st_mode)) return false;
+  const base::FileDescriptor created(::open(request.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return created.valid() && ::write(file.get(), "1", 1) == 1;
 }
 
 }  // namespace
 
-DumpRequest::DumpRequest(fs::path folder, double after_seconds)
+DumpRequest::DumpRequest(fs::path folder, double after_seconds, std::chrono::seconds patience)
     : folder_(std::move(folder)),
-      due_(Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(after_seconds * 1000))) {}
+      due_(Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(after_seconds * 1000))),
+      patience_(patience) {}
 
-std::string DumpRequest::pipe_pattern(const fs::path& folder) { return (folder / "%p").string() + kPipe; }
+std::string DumpRequest::pipe_pattern(const fs::path& folder) { return (folder / "%p").string() + kPipeSuffix; }
 
 void DumpRequest::ask() {
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const int pid = pid_of(it->path());
-    if (pid != 0 && !asked_.contains(pid) && write_to(it->path())) asked_.insert(pid);
+    const fs::path request = fs::path(it->path()).replace_extension(kRequestSuffix);
+    if (pid != 0 && write_to(it->path(), request)) asked_.emplace(pid, request);
   }
-  if (!asked_.empty() && patience_ == Clock::time_point{}) patience_ = Clock::now() + kPatience;
+  if (!asked_.empty()) limit_ = Clock::now() + patience_;
 }
 
 bool DumpRequest::proceed() {
@@ -66,8 +70,28 @@ bool DumpRequest::proceed() {
   // yet.
   if (asked_.empty()) ask();
   if (asked_.empty()) return false;
-  const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });
-  return gone || Clock::now() > patience_;
+  const bool done = std::all_of(asked_.begin(), asked_.end(), [](const auto& each) {
+    return ::kill(each.first, 0) != 0 || ::access(each.second.c_str(), F_OK) != 0;
+  });
+  return done || Clock::now() > limit_;
+}
+
+void request_dump(const fs::path& folder, launch::SignalRelay& relay) {
+  constexpr int kLook = 50;  // milliseconds
+  DumpRequest request(folder, 0, kDumpPatience);
+  while (!request.proceed() && request.was_taken() && !relay.interrupted()) {
+    relay.wait(kLook);
+    relay.take_signals();
+  }
+}
+
+void remove_pipes(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path suffix = it->path().extension();
+    std::error_code ignored;
+    if (suffix == kPipeSuffix || suffix == kRequestSuffix) fs::remove(it->path(), ignored);
+  }
 }
 
 bool DumpProgress::moves() {

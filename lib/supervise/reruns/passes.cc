@@ -126,9 +126,11 @@ bool adds_dump(const Known& known) {
 bool adds_hang_dump(const Known& known) {
   const session::Manifest& manifest = known.session.manifest;
   // If the rerun hangs too, cudadiag can terminate it only if the hang of the first run was recorded.
-  return manifest.hang && !has_dump_of_rerun(manifest) &&
-         any_failure(known.analysis,
-                     [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
+  const bool has_dump =
+      std::ranges::any_of(manifest.passes, [](const session::Pass& pass) { return !pass.dump.empty(); });
+  return manifest.hang && !has_dump && any_failure(known.analysis, [](const analyse::Failure& failure) {
+           return failure.kind == analyse::Kind::hang;
+         });
 }
 
 bool adds_second_reading(const Known& known) { return find_unchecked(known.session.manifest.passes) != nullptr; }

@@ -266,6 +266,7 @@ class Leavings {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(started_at_).count();
     result.pass.dump =
         spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
+    remove_pipes(folder);
   }
 
   void take_code(const session::Pass& pass) {

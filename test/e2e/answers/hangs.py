@@ -398,6 +398,9 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     expect_in("cudadiag: running: ", shown, "unknown duration")
     expect_in(" before its error was noticed; ", shown, "time of the newest operation")
     expect_in("a sticky error, and nothing after it is recorded", shown, "why")
+    probe = machine.cudadiag("status", "--check", "1000", session)
+    expect((probe.returncode, probe.stderr), (1, f"cudadiag: process {pid} has a sticky CUDA error; for its line: cudadiag "
+                                                 f"report {session}\n"), "probe")
     run.kill()
     run.wait()
     for left in (f"; the program is still running, but cudadiag has stopped recording it: pid {pid}", ""):
@@ -416,37 +419,6 @@ def status_leaves_no_trace_of_a_clean_run(machine):
     machine.run(machine.build / "targets/healthy", options=["-o", kept])
     session = next(path for path in kept.iterdir() if path.name != "latest")
     expect(sorted(path.name for path in session.iterdir()), ["manifest.json", "record"], "what the session holds")
-
-
-def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """Uses real dumps: of the same kernel, of no kernel, and of the failure of a different program."""
-    for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
-        target = stuck(machine, "kernel")[0]
-        command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")
-        kept = ["-o", machine.folder / dump]
-        result = machine.run(*command, options=["--hang-after", "0.3", "--on-hang=dump", *kept])
-        expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
-        report = machine.report(*kept)
-        expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
-        finding = report["findings"][0]
-        expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
-        found = finding["device"] and tuple(finding["device"][member] for member in ("file", "line", "exception"))
-        expect((finding["kind"], found and (pathlib.Path(found[0]).name, *found[1:])), ("hang", device), dump)
-        if device:
-            expect_in("Device  spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "report")
-
-
-def dump_that_does_not_come_is_announced_and_explained(machine):
-    result = machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
-    announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
-    _, told, after = result.stderr.partition(announced)
-    expect(bool(told), True, "announced in " + result.stderr)
-    expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
-    expect_in("no process accepted a request for one: only NVIDIA's driver does", after, "why")
-    assert "--on-hang" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
-    command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
-    result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
-    expect_in("the program ended before one could be requested\n", result.stderr, "reason if a rerun does not hang")
 
 
 def action_at_a_hang_needs_the_time_and_is_given_once(machine):

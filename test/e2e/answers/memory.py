@@ -215,6 +215,17 @@ def refusal_that_did_not_end_the_program_is_no_finding(machine):
     expect(findings, [], "findings for another error of JAX")
 
 
+def xid_stands_beside_the_failure(machine):
+    machine.environment["CUDADIAG_SIM_XID"] = "79"
+    note = ("NVIDIA's kernel driver reported Xid 79 (the GPU has fallen off the bus) for the GPU 00000000:01:00.0 during "
+            "this run, for this or another program")
+    for plan, notes in (("fault kernel=scale nth=3 code=700", [note]), ("", [])):
+        machine.plan(plan)
+        machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--rerun=never"])
+        found = [each["text"] for each in machine.report("-o", "here")["notes"] if "Xid" in each["text"]]
+        expect(found, notes, f"notes with the plan {plan!r}")
+
+
 def memory_that_the_gpu_refused_is_reported_once(machine):
     for library in ("cupy", "jax"):
         _, (finding,) = _refused(machine, library, "lacks")

@@ -172,7 +172,7 @@ def library_that_was_to_be_injected_still_is(machine):
             "print(ctypes.CDLL('libcuda.so.1').cuInit(0), tool(b'INJECTED_TOOL_SAW'))")
     command = (sys.executable, "-c", show)
     machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
-    for options in (), ("--watch-by=hooks",), ("--watch-by=cupti",):
+    for options in (), ("--watch-by=hooks",), ("--watch-by=cupti",), ("--once",):
         result = machine.run(*command, options=options)
         expect((result.stdout, result.stderr), ("0 b'one device'\n", ""), f"{options}")
     nested = machine.run(*machine.command("run", "--", *command))
@@ -184,15 +184,27 @@ def library_that_was_to_be_injected_still_is(machine):
     expect((finding["launch"]["watched_by"], finding["evidence"]["grade"]), ("hooks", "bracketed"), "with a profiler")
 
 
-def library_that_would_stop_the_dump_is_left_out(machine):
-    machine.environment["CUDA_INJECTION64_PATH"] = str(machine.build / "lib/libsim_injected.so")
+def injection_library_of_the_user_costs_no_dump(machine):
+    tool = str(machine.build / "lib/libsim_injected.so")
+    machine.environment["CUDA_INJECTION64_PATH"] = tool
+    machine.plan(_dumping(machine))
+    machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
+    expect(machine.report("-o", "here")["findings"][0]["evidence"]["grade"], "proven", "grade")
+    printed = machine.cudadiag("env", "--once", "-o", "there").stdout
+    expect_in("unset CUDA_INJECTION64_PATH\n", printed, "for a service")
+    expect_in(f"export CUDADIAG_EARLIER_INJECTION='{tool}'\n", printed, "for a service")
+
+
+def injection_library_that_uses_cupti_costs_the_dump_of_a_single_run(machine):
+    machine.environment.update(CUDA_INJECTION64_PATH=str(machine.build / "lib/libsim_injected.so"),
+                               INJECTED_TOOL_HOLDS_CUPTI="1")
     machine.plan(_dumping(machine))
     result = machine.run(machine.build / "targets/dumped", options=["-o", "here", "--once"])
-    expect_in("libsim_injected.so is ignored in this run, because the CUDA driver writes no core dumps "
-              "while it is loaded; to use it, omit --once", result.stderr, "warning")
-    expect(machine.report("-o", "here")["findings"][0]["evidence"]["grade"], "proven", "grade")
-    printed = machine.cudadiag("env", "--once", "-o", "there")
-    expect_in("unset CUDA_INJECTION64_PATH\n", printed.stdout, "for a service")
+    finding = machine.report("-o", "here")["findings"][0]
+    expect((finding["location"]["line"], finding["device"], result.returncode), (11, None, 1), "the answer without a dump")
+    reason = ("unknown (the library in CUDA_INJECTION64_PATH has loaded CUPTI, and the driver writes no GPU core dump "
+              "while a tool uses CUPTI)")
+    expect_in(reason, " ".join(machine.cudadiag("report", "-v", "-o", "here").stdout.split()), "reason")
 
 
 def rerun_is_watched_as_the_user_chose(machine):

@@ -112,8 +112,12 @@ extern "C" CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings sett
   Gpu& gpu = Gpu::instance();
   std::lock_guard lock(gpu.mutex);
   if (setting == CU_COREDUMP_FILE) gpu.core_dump.file.assign(static_cast<const char*>(value), *size - 1);
-  if (setting == CU_COREDUMP_ENABLE_ON_EXCEPTION) {
-    gpu.core_dump.enabled = *static_cast<const bool*>(value) && std::getenv("CUDA_INJECTION64_PATH") == nullptr;
+  if (setting == CU_COREDUMP_PIPE) gpu.core_dump.pipe.assign(static_cast<const char*>(value), *size - 1);
+  const bool injected = std::getenv("CUDA_INJECTION64_PATH") != nullptr;
+  if (setting == CU_COREDUMP_ENABLE_ON_EXCEPTION) gpu.core_dump.enabled = *static_cast<const bool*>(value) && !injected;
+  // On an H200 with driver 580, requests also enable dumps at exceptions.
+  if (setting == CU_COREDUMP_ENABLE_USER_TRIGGER && *static_cast<const bool*>(value) && !injected) {
+    gpu.core_dump.enabled = gpu.core_dump.on_request = true;
   }
   return CUDA_SUCCESS;
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/facts/model.h"
+#include "diagnose/reruns/device.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
@@ -81,6 +83,29 @@ TEST_CASE("a dump of a kernel that no candidate launches weakens the answer") {
   run.shown.kernel = "_Z5otherv";
   CHECK(run.weighed().evidence.grade() == Grade::inferred);
   CHECK(run.weighed().code == 700);
+}
+
+TEST_CASE("a dump that was requested in the run that hangs is used for its own process only") {
+  session::Session session;
+  session.processes.resize(2);
+  evidence::DumpedFailure spins;
+  spins.kernel = "_Z4spinPiy";
+  spins.threads = 32;
+  symbolize::DeviceTestimony testimony;
+  testimony.running_in_first_run[&session.processes[0]] = {spins};
+  Finding hang;
+  hang.standstill = 60;
+  hang.launch.emplace().mangled = spins.kernel;
+  Diagnosis report;
+  report.findings = {hang, hang};
+  analyse::Failure first, second;
+  first.process = &session.processes[0];
+  second.process = &session.processes[1];
+  add_device(report, testimony, session, {}, {&first, &second});
+  REQUIRE(report.findings[0].device);
+  CHECK(report.findings[0].device->join == "running in this run, same kernel; the grid was not recorded");
+  CHECK(report.findings[0].device->of_first_run);
+  CHECK_FALSE(report.findings[1].device);
 }
 
 }  // namespace

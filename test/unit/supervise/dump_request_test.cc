@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "unit/scratch_folder.h"
@@ -58,6 +59,28 @@ TEST_CASE("the request ends when the processes that were asked are gone") {
   const auto pipe = pipe_of(folder, std::to_string(ended_process()) + ".pipe");
   DumpRequest request(folder.path(), kAtOnce);
   CHECK(request.proceed());
+}
+
+TEST_CASE("the request to a recorded process ends when the recorder says that the dump is complete") {
+  const test::ScratchFolder folder;
+  const std::string name = std::to_string(::getpid()) + "-1732845600";
+  const auto pipe = pipe_of(folder, name + ".pipe");
+  DumpRequest request(folder.path(), kAtOnce);
+  CHECK_FALSE(request.proceed());
+  CHECK(read_from(pipe) == "1");
+  REQUIRE(std::filesystem::remove(folder.path() / (name + ".request")));
+  CHECK(request.proceed());
+}
+
+TEST_CASE("pipes and requests are removed, and nothing else") {
+  const test::ScratchFolder folder;
+  const auto pipe = pipe_of(folder, "4711-1.pipe");
+  folder.file("4711-1.request", "");
+  folder.file("4711-1.gpucore", "dump");
+  remove_pipes(folder.path());
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) left.push_back(entry.path().filename());
+  CHECK(left == std::vector<std::string>{"4711-1.gpucore"});
 }
 
 TEST_CASE("nothing else in the folder is written to") {
