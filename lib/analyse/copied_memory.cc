@@ -1,7 +1,9 @@
 #include "analyse/copied_memory.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "analyse/operation_arguments.h"
 #include "analyse/record_horizon.h"
@@ -16,11 +18,13 @@ using session::Operation;
 class CopiedBytes {
  public:
   CopiedBytes(const session::ProcessRecord& record, const Operation& launch, const AllocationMap& map)
-      : record_(record), launch_(launch), map_(map), complete_since_(complete_since(record)) {}
+      : record_(record), launch_(launch), map_(map), complete_since_(complete_since(record)) {
+    for (const session::Arguments& each : record.arguments) kept_.try_emplace({each.thread, each.serial}, &each);
+  }
 
   std::optional<CopiedMemory> filled_by(const Operation& copy) const {
     if (!is_queued(copy) || copy.ticks >= launch_.ticks || copy.ticks < complete_since_) return std::nullopt;
-    const session::Arguments* contents = kept_arguments(record_, copy);
+    const session::Arguments* contents = kept(copy);
     if (contents == nullptr || contents->parameters.size() != 1 || copy.destination % 8 != 0) return std::nullopt;
     const Whereabouts where = map_.find(copy.destination);
     if (where.state != Whereabouts::State::live || where.allocation->made > copy.ticks) return std::nullopt;
@@ -61,6 +65,11 @@ class CopiedBytes {
     return (operation.flags & wire::operation::kCaptured) == 0 && operation.result == 0;
   }
 
+  const session::Arguments* kept(const Operation& operation) const {
+    const auto found = kept_.find({operation.thread, operation.serial});
+    return found == kept_.end() ? nullptr : found->second;
+  }
+
   std::uint32_t function_of(const Operation& kernel) const {
     const session::Site* site = session::by_id(record_.sites, kernel.site);
     return site == nullptr ? 0 : site->function;
@@ -85,9 +94,9 @@ class CopiedBytes {
 
   // Returns whether the kernel received an address in this allocation, or may have received one.
   bool is_given(const Operation& kernel, const session::Allocation& allocation) const {
-    const session::Arguments* kept = kept_arguments(record_, kernel);
-    if (kept == nullptr || (kept->flags & wire::intern::kCut) != 0) return true;
-    return std::ranges::any_of(kept->parameters, [&](const session::Parameter& parameter) {
+    const session::Arguments* given = kept(kernel);
+    if (given == nullptr || (given->flags & wire::intern::kCut) != 0) return true;
+    return std::ranges::any_of(given->parameters, [&](const session::Parameter& parameter) {
       for (std::size_t at = (8 - parameter.offset % 8) % 8; at + 8 <= parameter.bytes.size(); at += 8) {
         const std::uint64_t word = number_at<std::uint64_t>(parameter.bytes, at);
         if (word >= allocation.address && word - allocation.address < allocation.bytes) return true;
@@ -101,7 +110,7 @@ class CopiedBytes {
     const std::uint64_t end = std::min(memory.address + memory.bytes.size(), write.destination + write.argument);
     if (write.destination == 0) return false;
     if (begin >= end) return true;
-    const session::Arguments* contents = kept_arguments(record_, write);
+    const session::Arguments* contents = kept(write);
     if (contents == nullptr || contents->parameters.size() != 1) return false;
     const std::string& bytes = contents->parameters.front().bytes;
     if (end - write.destination > bytes.size()) return false;
@@ -113,6 +122,7 @@ class CopiedBytes {
   const Operation& launch_;
   const AllocationMap& map_;
   const std::uint64_t complete_since_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, const session::Arguments*> kept_;  // by thread and serial
 };
 
 }  // namespace

@@ -60,9 +60,6 @@ class Judgement {
   // If all accesses but those through one pointer are known to be valid, one of these has left the pointer's memory.
   std::optional<Fault> only_open() const {
     if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed || all_.open.empty()) return std::nullopt;
-    for (const sass::CertainAccess& access : all_.accesses) {
-      if (fault_of(access).placed.relation != Relation::inside) return std::nullopt;
-    }
     const sass::OpenAccess& first = all_.open.front();
     const bool one_word = first.words.size() == 1 && std::ranges::all_of(all_.open, [&](const sass::OpenAccess& each) {
                             return each.words == first.words;
@@ -70,8 +67,11 @@ class Judgement {
     const auto* through = one_word ? word_at(first.words.front()) : nullptr;
     const bool live = through != nullptr && through->where.state == State::live && !through->out_of_reach &&
                       through->where.allocation->kind < Kind::pinned && through->where.allocation->freed == 0;
-    if (!live) return std::nullopt;
-    return Fault{{}, true, first.kind, first.bytes, through, true};
+    const bool others_are_valid =
+        live && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
+          return access.parameter == through->word || fault_of(access).placed.relation == Relation::inside;
+        });
+    return others_are_valid ? std::optional(Fault{{}, true, first.kind, first.bytes, through, true}) : std::nullopt;
   }
 
   const analyse::OperationArgument* word_at(std::optional<std::uint32_t> at) const {

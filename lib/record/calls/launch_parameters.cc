@@ -201,7 +201,7 @@ void CopiedTables::keep(const ThreadState& thread, const Call& copy) {
   constexpr std::uint64_t kLargest = 64u << 10, kPage = 4096, kWord = sizeof(std::uint64_t);
   constexpr std::size_t kHalf = copied::kSlots / 2;
   const bool from_host = copy.from_host && !copy.to_host && copy.destination % kWord == 0 && copy.rows == 1;
-  if (slots_ == nullptr || !from_host || copy.argument < kWord || copy.argument > kLargest) return;
+  if (slots_ == nullptr || !from_host || copy.argument == 0 || copy.argument > kLargest) return;
   const std::size_t bytes = std::min<std::size_t>(copy.argument, copied::kMostBytes);
   // The program may pass an address that cannot be read. The driver then refuses the copy.
   for (std::uint64_t at = copy.source; at < copy.source + bytes; at = (at / kPage + 1) * kPage) {

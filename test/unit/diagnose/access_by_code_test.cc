@@ -406,6 +406,10 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
     access(0, 0, 200 * kMiB);
     CHECK_FALSE(run());
   }
+  SUBCASE("a known access through its pointer may have failed too") {
+    access(8, 0, 200 * kMiB);
+    CHECK(run()->access.outside);
+  }
   SUBCASE("unless its memory is freed while the kernel may run") {
     record.allocations.back().freed = 20;
     CHECK_FALSE(run());
