@@ -21,6 +21,7 @@ struct Launch {
 
 // Makes the checks that the driver makes while it handles the call.
 CUresult check(const Launch& launch);
+int attribute_of(CUfunction function, CUfunction_attribute attribute);  // 0 if it was not set
 Op kernel_op(const Launch& launch);
 
 // Returns the meetings of the next kernel that this thread launches (sim_next_kernel_meets).

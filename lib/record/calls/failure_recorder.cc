@@ -80,12 +80,19 @@ void FailureRecorder::ask_what_is_left(FailedCall& failed) const {
   failed.device_total = total;
 }
 
-// The program may have passed a CUkernel, for which this query fails.
+// The program may have passed a CUkernel as a CUfunction. Each query rejects handles of the other type.
 void FailureRecorder::ask_for_limits(FailedCall& failed) const {
-  if (driver_->func_get_attribute == nullptr || failed.call->function == nullptr) return;
+  const CUfunction function = failed.call->function;
+  if (driver_->func_get_attribute == nullptr || function == nullptr) return;
+  const auto of_kernel = [&](int& value, CUfunction_attribute which) {
+    CUdevice device = 0;
+    return driver_->kernel_get_attribute != nullptr && driver_->ctx_get_device != nullptr &&
+           driver_->ctx_get_device(&device) == CUDA_SUCCESS &&
+           driver_->kernel_get_attribute(&value, which, reinterpret_cast<CUkernel>(function), device) == CUDA_SUCCESS;
+  };
   const auto limit = [&](CUfunction_attribute which) -> std::uint64_t {
     int value = 0;
-    const bool known = driver_->func_get_attribute(&value, which, failed.call->function) == CUDA_SUCCESS;
+    const bool known = driver_->func_get_attribute(&value, which, function) == CUDA_SUCCESS || of_kernel(value, which);
     return known && value > 0 ? static_cast<std::uint64_t>(value) : 0;
   };
   failed.most_threads = limit(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);

@@ -49,6 +49,7 @@ bool DriverApi::load() {
   resolve(library, func_get_name, "cuFuncGetName");
   resolve(library, kernel_get_name, "cuKernelGetName");
   resolve(library, func_get_attribute, "cuFuncGetAttribute");
+  resolve(library, kernel_get_attribute, "cuKernelGetAttribute");
   resolve(library, mem_get_info, "cuMemGetInfo_v2");
   resolve(library, mem_get_address_range, "cuMemGetAddressRange_v2");
   resolve(library, func_get_param_info, "cuFuncGetParamInfo");

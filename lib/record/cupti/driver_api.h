@@ -42,6 +42,7 @@ struct DriverApi {
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;                                          // 12.3
   CUresult (*kernel_get_name)(const char**, CUkernel) = nullptr;                                          // 12.3
   CUresult (*func_get_attribute)(int*, CUfunction_attribute, CUfunction) = nullptr;                       // 2.2
+  CUresult (*kernel_get_attribute)(int*, CUfunction_attribute, CUkernel, CUdevice) = nullptr;             // 12.0
   CUresult (*mem_get_info)(size_t*, size_t*) = nullptr;                                                   // 2.0
   CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;                        // 2.0
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;                        // 12.4

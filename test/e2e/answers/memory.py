@@ -298,3 +298,11 @@ def a_replay_with_memory_that_nobody_else_has_is_not_told(machine):
         result = _recycled(machine, what)
         expect((result.returncode, result.stdout, result.stderr), (0, "done\n", ""), f"{what}: the program's own end")
         expect(machine.sessions(), [], f"{what}: sessions")
+
+
+def block_that_exceeds_the_bounds_of_its_kernel_is_told_with_the_limit(machine):
+    machine.run(machine.build / "targets/refused_launch", "bounds")
+    cause = machine.report()["findings"][0]["cause"]
+    expect((cause["id"], cause["text"]),
+           ("block-too-large-for-kernel", "a block of 512,1,1 has 512 threads, and this kernel allows at most 256, because "
+            "of its __launch_bounds__ or its registers"), "cause")

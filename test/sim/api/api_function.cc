@@ -56,10 +56,14 @@ SIM_API(cuFuncGetModule, driver, (CUmodule * hmod, CUfunction hfunc), (hmod, hfu
   return CUDA_SUCCESS;
 }
 
+int sim::attribute_of(CUfunction function, CUfunction_attribute attribute) {
+  const auto known = attributes().find({function, attribute});
+  return known == attributes().end() ? 0 : known->second;
+}
+
 SIM_API(cuFuncGetAttribute, driver, (int* pi, CUfunction_attribute attrib, CUfunction hfunc), (pi, attrib, hfunc)) {
   if (!hfunc || hfunc->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
-  const auto known = attributes().find({hfunc, attrib});
-  *pi = known == attributes().end() ? 0 : known->second;
+  *pi = sim::attribute_of(hfunc, attrib);
   return CUDA_SUCCESS;
 }
 

@@ -46,6 +46,9 @@ CUresult sim::check(const Launch& launch) {
     log("One or more of block dimensions of (" + std::to_string(launch.block_x) + "," + std::to_string(launch.block_y) +
         "," + std::to_string(launch.block_z) + ") exceeds the maximum of (1024,1024,64)");
   }
+  // A program cannot set this attribute of a real kernel.
+  const int most = attribute_of(launch.function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (most > 0 && threads > static_cast<std::uint64_t>(most)) return CUDA_ERROR_INVALID_VALUE;
   if (blocks == 0 || threads == 0 || !fits || launch.shared_bytes > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
