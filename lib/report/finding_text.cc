@@ -13,10 +13,6 @@
 #include "diagnose/ranks/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
-#include "report/evidence_text.h"
-#include "report/memory_text.h"
-#include "report/race_text.h"
-#include "report/stack_text.h"
 #include "session/manifest.h"
 #include "symbolize/user_code.h"
 

@@ -10,7 +10,7 @@ namespace cudadiag::report {
 
 using Json = nlohmann::ordered_json;
 
-Json text_or_null(const std::string& text);
+inline Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 template <typename T>
 Json value_or_null(const std::optional<T>& value) {

@@ -1,17 +1,15 @@
-#include "report/race_text.h"
-
+// Writes a race between streams.
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/printable.h"
-#include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines/changed_sources.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
-#include "report/stack_text.h"
+#include "report/finding_text.h"
 
 namespace cudadiag::report {
 namespace {

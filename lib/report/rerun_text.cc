@@ -10,7 +10,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/reruns/external_findings.h"
 #include "diagnose/words.h"
-#include "report/race_text.h"
+#include "report/finding_text.h"
 
 namespace cudadiag::report {
 namespace {

@@ -14,7 +14,6 @@
 #include "report/finding_text.h"
 #include "report/json_values.h"
 #include "report/sharing/redaction.h"
-#include "report/stack_text.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::report {

@@ -2,13 +2,405 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analyse/cuda_errors.h"
 #include "base/printable.h"
 #include "diagnose/ranks/groups.h"
+#include "diagnose/ranks/rank_names.h"
+#include "diagnose/reruns/external_findings.h"
+#include "diagnose/run_context.h"
+#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
-#include "report/report_page.h"
 
 namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kOthersNamed = 2;
+constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
+// Side effects of a rerun by cudadiag bisect, without and with --isolated.
+constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it changes no files";
+
+Section passes(const diagnose::Diagnosis& report) {
+  Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
+  std::string line;
+  for (const diagnose::PassLine& pass : report.passes) {
+    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", word(pass.kind), diagnose::duration(pass.seconds),
+                        base::printable(pass.outcome));
+  }
+  if (!line.empty()) section.lines.push_back(line);
+  return section;
+}
+
+// The answer for a whole job of several ranks.
+Section job_answer(const diagnose::Diagnosis& report) {
+  Section section{"", {}, 1, 0, Ink::headline, Wide::wraps, false, Topic::headline};
+  const std::string sentence = diagnose::job_sentence(report);
+  if (!sentence.empty()) section.lines.push_back("cudadiag: " + base::printable(sentence));
+  return section;
+}
+
+// Findings of several processes that are printed as one finding.
+struct SharedFinding {
+  const diagnose::Finding* first = nullptr;
+  std::vector<diagnose::RankName> ranks;
+};
+
+std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
+  std::vector<SharedFinding> all;
+  std::map<std::string, std::size_t> known;
+  for (const diagnose::Finding& finding : report.findings) {
+    const diagnose::RankName rank{finding.rank, finding.pid};
+    const std::string text =
+        headline(finding, report.working_directory) + diagnose::word(finding.evidence.grade()).data();
+    const auto [found, is_new] = known.emplace(text, all.size());
+    SharedFinding* same = is_new || finding.race ? nullptr : &all[found->second];
+    if (same == nullptr || std::find(same->ranks.begin(), same->ranks.end(), rank) != same->ranks.end()) {
+      all.push_back({&finding, {rank}});
+    } else {
+      same->ranks.push_back(rank);
+    }
+  }
+  return all;
+}
+
+// Lists the other findings: those of other processes, and less important ones of the same process.
+Section others(const diagnose::Diagnosis& report) {
+  Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
+  std::size_t named = kOthersNamed;
+  // Lists all races, because users who search for races want to see all of them.
+  for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
+  std::vector<SharedFinding> all = shared_findings(report);
+  std::vector<diagnose::RankName>& same = all.front().ranks;
+  same.erase(same.begin());
+  std::sort(same.begin(), same.end());
+  if (!same.empty()) section.lines.push_back("the same on " + diagnose::names_of(same));
+  section.at_least = named + 1 + section.lines.size();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (i > named && all.size() - i > 1) {
+      section.lines.push_back(fmt::format("also: {} more", all.size() - i));
+      break;
+    }
+    std::sort(all[i].ranks.begin(), all[i].ranks.end());
+    const diagnose::Finding& finding = *all[i].first;
+    const std::string who =
+        finding.rank || all[i].ranks.size() > 1 ? diagnose::names_of(all[i].ranks) : fmt::format("pid {}", finding.pid);
+    section.lines.push_back(fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory),
+                                        diagnose::grade_text(finding)));
+  }
+  return section;
+}
+
+std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + diagnose::duration(seconds); }
+
+bool was_rerun(const diagnose::Diagnosis& report) {
+  return std::any_of(report.passes.begin(), report.passes.end(), [&](const diagnose::PassLine& pass) {
+    return &pass != &report.passes.front() && pass.cut_short != session::CutShort::interrupted;
+  });
+}
+
+// Returns true if the last rerun did not prove the first answer, but cudadiag bisect without isolation may prove it.
+bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
+  });
+  return last != report.passes.rend() && last->leaves_proof_open && !report.findings.front().evidence.proves();
+}
+
+// Says why source lines are missing.
+Section withheld(const diagnose::Diagnosis& report) {
+  Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
+  if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
+  return section;
+}
+
+std::string session_argument(const std::string& session) {
+  return session.empty() ? "" : " " + diagnose::shell_word(session);
+}
+
+// The report suggests commands that fit these facts.
+struct Prospects {
+  const diagnose::Diagnosis& report;
+  const diagnose::Finding& answer;
+  bool may_rerun = false;    // the report may suggest reruns
+  bool first_rerun = false;  // the report may suggest reruns, and the session has none yet
+  bool isolated = false;     // like the automatic reruns of cudadiag run, which the first rerun should resemble
+  bool sanitizes = false;    // compute-sanitizer is installed
+  std::string session{};     // as an argument of commands; empty for the latest session
+
+  std::string bisect(const char* options) const {
+    return diagnose::bisect_command(session, report.input_read, options);
+  }
+  const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
+  const char* limits() const { return isolated ? kIsIsolated : kWrites; }
+  std::string cost() const { return roughly(report.passes.front().seconds); }
+};
+
+// Each of the functions below returns one suggestion. The shell ignores the text after #, so users can paste the whole
+// line.
+using Suggestion = std::optional<std::string>;
+
+Suggestion rerun_for_proof(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool dumped = answer.evidence.proves() && answer.device && answer.device->of_first_run;
+  const bool may_prove = (known.first_rerun && !dumped) || (known.may_rerun && plain_rerun_may_prove(known.report));
+  if (!may_prove || !analyse::is_asynchronous(answer.kind) || answer.code == 0) return std::nullopt;
+  return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
+}
+
+// Only its user can start a program again that something else started, such as a service manager.
+Suggestion dump_of_next_run(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool fails_on_gpu = analyse::is_asynchronous(answer.kind) && answer.code != 0;
+  if (!known.report.command.empty() || !known.report.foreign.empty() || !fails_on_gpu || answer.device) {
+    return std::nullopt;
+  }
+  return "eval \"$(cudadiag env --once)\"  # gets a GPU core dump from the next run";
+}
+
+// Waits for every operation, which shows whether the failed call only reported a failure of earlier GPU work.
+Suggestion rerun_for_earlier_work(const Prospects& known) {
+  const diagnose::Finding& answer = known.answer;
+  const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
+  const bool unclear = answer.evidence.is_guess() && analyse::is_undocumented(answer.code);
+  if (!known.first_rerun || !refused || !unclear) return std::nullopt;
+  return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites;
+}
+
+Suggestion more_attempts(const Prospects& known) {
+  if (!known.may_rerun || !known.report.may_come_back) return std::nullopt;
+  if (!known.report.was_repeated) {
+    return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), kWrites);
+  }
+  return fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
+                     diagnose::shell_line(known.report.command), known.report.input_read ? " <INPUT" : "");
+}
+
+Suggestion rerun_for_tensor_names(const Prospects& known) {
+  if (!known.answer.race || !known.first_rerun) return std::nullopt;
+  const auto& accesses = known.answer.race->accesses;
+  const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
+    return access.location.language == symbolize::Language::python && !access.tensor;
+  });
+  if (!nameless) return std::nullopt;
+  return fmt::format("{}  # names the tensors, in {}{}", known.bisect(known.isolation()), known.cost(), known.limits());
+}
+
+Suggestion rerun_for_executing_line(const Prospects& known) {
+  const bool has_line = known.answer.device && known.answer.device->line > 0;
+  if (!known.answer.standstill || known.answer.stall || !known.first_rerun || has_line) return std::nullopt;
+  const auto& launch = known.answer.launch;
+  // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
+  const bool runs = launch &&
+                    (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
+                    !analyse::is_collective(launch->kernel);
+  if (!runs) return std::nullopt;
+  return known.bisect("") + "  # finds the line that its threads execute" + kWrites;
+}
+
+Suggestion status_of_work(const Prospects& known) {
+  if (!known.answer.standstill) return std::nullopt;
+  return fmt::format("cudadiag status{}  # shows all unfinished work", session_argument(known.session));
+}
+
+// After the reruns, compute-sanitizer may find the line of an access that no core dump shows.
+Suggestion rerun_under_sanitizer(const Prospects& known) {
+  const diagnose::Diagnosis& report = known.report;
+  const diagnose::Finding& answer = known.answer;
+  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::sanitize;
+  });
+  const bool lineless = !answer.device || answer.device->line == 0 || !answer.device->block;
+  const bool may_help = lineless && diagnose::memcheck_may_help(answer);
+  if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help || !known.sanitizes) return std::nullopt;
+  return known.bisect("--sanitize") + "  # runs it under compute-sanitizer";
+}
+
+// Lists commands that can find out more.
+Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
+  const bool verbose = options.verbosity == Verbosity::verbose;
+  Section section{"Next", {}, 3, 0, Ink::plain, verbose ? Wide::stays : Wide::wraps};
+  if (report.session.empty() || report.findings.empty()) return section;
+  Prospects known{report, report.findings.front()};
+  // Does not suggest a rerun of another user's session, because that user has chosen the command.
+  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty();
+  known.first_rerun = known.may_rerun && !was_rerun(report);
+  known.isolated = known.first_rerun && options.isolates;
+  known.sanitizes = options.sanitizes;
+  known.session = options.is_latest ? "" : report.session;
+  for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,
+                             rerun_for_tensor_names, rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
+    if (const Suggestion command = suggest(known)) section.lines.push_back(base::printable(*command));
+  }
+  if (!verbose) {
+    section.lines.push_back(base::printable(fmt::format("cudadiag report{} -v", session_argument(known.session))));
+  }
+  return section;
+}
+
+// Returns the command, the directory, the time and the session, such as "python train.py  in /home/u,
+// 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711".
+Section run_section(const diagnose::Diagnosis& report) {
+  Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
+  std::string command = diagnose::shell_line(report.command), rest;
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
+  for (const auto& [word, value] : parts) {
+    if (!value->empty()) rest += (rest.empty() ? "  " : ", ") + std::string(word) + *value;
+  }
+  if (!(command + rest).empty()) section.lines.push_back(base::printable(command + rest));
+  return section;
+}
+
+// Returns the time and the command, such as "2026-11-21T10:15:00Z python train.py".
+Section short_run(const diagnose::Diagnosis& report) {
+  Section section{"Run", {}, 1, 6, Ink::plain, Wide::is_cut};
+  if (!report.started.empty()) {
+    section.lines.push_back(base::printable(report.started + "  " + diagnose::shell_line(report.command)));
+  }
+  return section;
+}
+
+// Adds the sections about the run, which -v shows after the findings.
+void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
+  Section next = next_commands(report, options);
+  for (const diagnose::Finding& finding : report.findings) {
+    if (!was_rerun(report)) break;
+    for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
+      std::string line = command.text;
+      if (command.runs_target) line += " " + diagnose::shell_line(report.command);
+      if (command.runs_target && !options.sanitizes) line += "  # where compute-sanitizer is installed";
+      next.lines.push_back(base::printable(line));
+    }
+  }
+  page.sections.push_back(next);
+  page.sections.push_back(run_section(report));
+  Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
+  for (const analyse::Note& note : report.notes) {
+    notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, word(note.code))));
+  }
+  Section processes{"Process", {}, 0, 0, Ink::plain, Wide::stays};
+  for (const diagnose::ProcessLine& process : report.processes) {
+    std::string line = fmt::format("pid {}", process.pid);
+    if (process.parent != 0) line += fmt::format(", parent {}", process.parent);
+    if (process.rank) line += fmt::format(", rank {}", *process.rank);
+    if (process.code) line += fmt::format(", exit {}", *process.code);
+    if (process.signal) line += fmt::format(", signal {}", *process.signal);
+    processes.lines.push_back(line + ": " + base::printable(diagnose::shell_line(process.argv)));
+  }
+  Section environment{"With", {}, 0, 0, Ink::plain, Wide::stays};
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
+      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
+  std::string versions;
+  for (const auto& [name, value] : parts) {
+    if (!value->empty())
+      versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, base::printable(*value));
+  }
+  if (!versions.empty()) environment.lines.push_back(versions);
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    environment.lines.push_back(fmt::format("GPU {}: {}", i, base::printable(report.gpus[i])));
+  }
+  Section ranks{"Ranks", {}, 0, 0, Ink::plain, Wide::wraps};
+  if (report.findings.empty()) ranks.lines = diagnose::job_lines(report);
+  for (Section* section : {&ranks, &notes, &processes, &environment}) page.sections.push_back(std::move(*section));
+}
+
+bool ended_badly(const diagnose::Diagnosis& report) {
+  return std::any_of(report.processes.begin(), report.processes.end(), [](const diagnose::ProcessLine& process) {
+    return process.signal || process.code.value_or(0) != 0;
+  });
+}
+
+Section clean(const diagnose::Diagnosis& report, const TextOptions& options) {
+  const CleanVerdict verdict = clean_verdict(report);
+  const bool unknown = report.verdict == analyse::Verdict::inconclusive;
+  const std::string reason = verdict.reason.empty() ? "" : (unknown ? ": " : "; ") + verdict.reason;
+  Section section{"",         {"cudadiag: " + verdict.sentence + reason},     1, 0,
+                  Ink::plain, options.to_terminal ? Wide::wraps : Wide::stays};
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
+  }
+  return section;
+}
+
+Page empty_page(const TextOptions& options) {
+  Page page;
+  page.columns = options.columns > 40 ? static_cast<std::size_t>(options.columns) : 40;
+  page.colour = options.colour;
+  return page;
+}
+
+Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& options, diagnose::StreamLetters& letters) {
+  Page page = empty_page(options);
+  if (report.findings.empty()) {
+    if (options.say_clean) page.sections.push_back(clean(report, options));
+    return page;
+  }
+  page.sections.push_back(job_answer(report));
+  add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false);
+  page.sections.push_back(withheld(report));
+  page.sections.push_back(others(report));
+  if (options.show_run) page.sections.push_back(short_run(report));
+  page.sections.push_back(next_commands(report, options));
+  for (Section& section : page.sections) {
+    if (section.topic == Topic::source) continue;
+    for (std::string& line : section.lines) line = letters.name(line);
+  }
+  return page;
+}
+
+void fit(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
+  // One failure has a fixed number of lines. The ranks of a job and further races get lines of their own.
+  std::size_t races = 0, lines = options.lines;
+  for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
+  if (races > 1) lines += races - 1;
+  for (Section ranks = job_answer(report); !ranks.lines.empty(); ranks.lines.pop_back()) {
+    lines += page.rows(ranks, ranks.lines.back()).size();
+  }
+  Section ranks;
+  ranks.label = "Ranks";
+  for (const std::string& line : diagnose::job_lines(report)) lines += page.rows(ranks, line).size();
+  page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
+}
+
+}  // namespace
+
+CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
+  if (report.verdict == analyse::Verdict::inconclusive) {
+    return {"cannot tell whether CUDA failed in this session",
+            report.notes.empty() ? "" : base::printable(report.notes.front().text)};
+  }
+  const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
+  const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
+  const bool any = first != report.notes.end();
+  const std::string clean = any && ended_badly(report) ? "no CUDA failure is known to have ended the program"
+                                                       : "no CUDA failure in this session";
+  if (!any) return {clean, ""};
+  if (std::none_of(first + 1, report.notes.end(), is_handled)) return {clean, base::printable(first->text)};
+  return {clean + ", but calls failed and the program continued: -v lists them", ""};
+}
+
+std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options) {
+  std::vector<Page> pages;
+  for (const diagnose::Finding& finding : report.findings) {
+    const bool first = &finding == &report.findings.front();
+    Page& page = pages.emplace_back(empty_page(options));
+    if (first) page.sections.push_back(job_answer(report));
+    add_finding(page, finding, first ? diagnose::job_lines(report) : std::vector<std::string>{},
+                report.working_directory, true);
+  }
+  Page& page = pages.emplace_back(empty_page(options));
+  if (report.findings.empty()) page.sections.push_back(job_answer(report));
+  page.sections.push_back(withheld(report));
+  page.sections.push_back(report.findings.empty() ? clean(report, options) : passes(report));
+  add_run(page, report, options);
+  return pages;
+}
+
 TextOptions before_reruns(TextOptions options) {
   constexpr std::size_t kMessages = 3;
   options.lines -= kMessages;
@@ -16,10 +408,28 @@ TextOptions before_reruns(TextOptions options) {
   return options;
 }
 
+// Omits the sections that the pages of `before` had, and titles.
 std::string write_changes(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after,
                           const TextOptions& options) {
+  const bool verbose = options.verbosity == Verbosity::verbose;
+  const TextOptions first = before_reruns(options);
+  diagnose::StreamLetters letters;
+  const auto pages_of = [&](const diagnose::Diagnosis& report, const TextOptions& shown) {
+    return verbose ? whole_pages(report, shown) : std::vector<Page>{page_before_fit(report, shown, letters)};
+  };
+  std::vector<Page> old = pages_of(before, first);
+  if (!verbose) fit(old.front(), before, first);
   std::string text;
-  for (const Page& page : changed_pages(before, after, options)) text += page.print();
+  for (Page& page : pages_of(after, options)) {
+    std::erase_if(page.sections, [&](const Section& section) {
+      const auto is_old = [&](const Page& earlier) {
+        return std::ranges::any_of(earlier.sections, [&](const Section& each) { return section.repeats(each); });
+      };
+      return section.topic == Topic::headline || std::ranges::any_of(old, is_old);
+    });
+    if (!verbose) fit(page, after, options);
+    text += page.print();
+  }
   return text;
 }
 
@@ -33,7 +443,12 @@ std::string write_text(const diagnose::Diagnosis& report, const TextOptions& opt
     }
     return text;
   }
-  if (options.verbosity != Verbosity::verbose) return short_page(report, options).print();
+  if (options.verbosity != Verbosity::verbose) {
+    diagnose::StreamLetters letters;
+    Page page = page_before_fit(report, options, letters);
+    if (!report.findings.empty()) fit(page, report, options);
+    return page.print();
+  }
   std::string text;
   for (const Page& page : whole_pages(report, options)) text += page.print();
   return text;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "diagnose/facts/model.h"
+#include "report/page.h"
 
 namespace cudadiag::report {
 
@@ -34,5 +36,15 @@ std::string write_changes(const diagnose::Diagnosis& before, const diagnose::Dia
 
 // If nothing was found, returns "" unless `say_clean` is set or the verbosity is `verbose`.
 std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
+
+// The verdict on a session without findings: "no CUDA failure in this session". `reason` is the note that explains it.
+struct CleanVerdict {
+  std::string sentence, reason;
+};
+CleanVerdict clean_verdict(const diagnose::Diagnosis& report);
+
+// Everything that is known: a page for each finding, then a page for the run. Every line has gone through
+// base::printable().
+std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

@@ -6,7 +6,7 @@
 
 #include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
-#include "report/race_text.h"
+#include "report/finding_text.h"
 
 namespace races_test {
 

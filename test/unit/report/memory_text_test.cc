@@ -1,7 +1,6 @@
-#include "report/memory_text.h"
-
 #include <doctest/doctest.h>
 
+#include "report/finding_text.h"
 #include "unit/report/sample_reports.h"
 
 namespace memory_text_test {

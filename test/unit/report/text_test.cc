@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "diagnose/launch.h"
+#include "report/finding_text.h"
 #include "report/page.h"
-#include "report/stack_text.h"
 #include "unit/report/sample_reports.h"
 
 namespace text_test {
