@@ -69,6 +69,9 @@ int run_command_line(int argc, char** argv) {
   try {
     const int status = dispatch({argv + std::min(argc, 1), argv + argc});
     return command::output_arrived() ? status : command::kOwnFailure;
+  } catch (const base::Error& failure) {
+    command::say(failure);
+    return command::kOwnFailure;
   } catch (const std::exception& error) {
     command::say(std::string("internal error: ") + error.what());
     return command::kOwnFailure;

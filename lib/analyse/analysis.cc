@@ -19,7 +19,7 @@
 #include "analyse/reruns/reruns.h"
 #include "analyse/swallowed_failures.h"
 #include "base/debug_log.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 namespace {

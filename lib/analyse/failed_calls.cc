@@ -18,8 +18,8 @@
 #include "analyse/reruns/same_call.h"
 #include "analyse/stream_history.h"
 #include "analyse/swallowed_failures.h"
-#include "session/area/call_name.h"
 #include "session/library_paths.h"
+#include "session/process_record.h"
 #include "session/processes.h"
 #include "wire/cuda_codes.h"
 

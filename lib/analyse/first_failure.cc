@@ -6,7 +6,7 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/suspects.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -18,9 +18,8 @@
 #include "diagnose/ranks/ranks.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
-#include "session/area/call_name.h"
+#include "session/process_record.h"
 #include "session/processes.h"
-#include "session/property.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -30,7 +30,7 @@
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
-#include "session/area/call_name.h"
+#include "session/process_record.h"
 #include "session/processes.h"
 
 namespace cudadiag::diagnose {

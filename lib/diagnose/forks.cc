@@ -5,8 +5,8 @@
 #include "analyse/ending.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/resolved_site.h"
+#include "session/process_record.h"
 #include "session/processes.h"
-#include "session/property.h"
 
 namespace cudadiag::diagnose {
 

@@ -6,7 +6,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/resolved_site.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "wire/graph_node.h"
 
 namespace cudadiag::diagnose {

@@ -8,7 +8,7 @@
 #include "analyse/operation_arguments.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -14,7 +14,7 @@
 #include "diagnose/versions.h"
 #include "diagnose/words.h"
 #include "session/notes/replay_tally.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -11,8 +11,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
-#include "session/area/call_name.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::diagnose {
 namespace {

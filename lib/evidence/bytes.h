@@ -1,5 +1,5 @@
-// A bounds-checked view of a part of an untrusted dump. Bytes past the end read as zero. Fields that an older driver
-// does not write therefore read as zero.
+// Reads the bytes of an untrusted dump: a bounds-checked view of a part, a cursor, and a budget. Bytes past the end read
+// as zero. Fields that an older driver does not write therefore read as zero.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +56,82 @@ class Bytes {
 
   const char* data_ = nullptr;
   std::size_t size_ = 0;
+};
+
+// Reads a piece of a dump sequentially. Reads past its end return 0.
+class Cursor {
+ public:
+  explicit Cursor(Bytes bytes) : bytes_(bytes) {}
+
+  bool done() const { return at_ >= bytes_.size(); }
+  std::uint64_t at() const { return at_; }
+  void seek(std::uint64_t at) { at_ = at < bytes_.size() ? at : bytes_.size(); }
+  void skip(std::uint64_t count) { seek(count < bytes_.size() - at_ ? at_ + count : bytes_.size()); }
+
+  std::uint8_t u8() { return next(bytes_.u8(at_), 1); }
+  std::uint16_t u16() { return next(bytes_.u16(at_), 2); }
+  std::uint32_t u32() { return next(bytes_.u32(at_), 4); }
+  std::uint64_t u64() { return next(bytes_.u64(at_), 8); }
+
+  // LEB128: groups of seven bits, least significant first. Drops bits beyond 64.
+  std::uint64_t uleb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; !done(); shift += 7) {
+      const std::uint8_t byte = u8();
+      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) break;
+    }
+    return value;
+  }
+  std::int64_t sleb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; !done();) {
+      const std::uint8_t byte = u8();
+      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      shift += 7;
+      if ((byte & 0x80) != 0) continue;
+      if ((byte & 0x40) != 0 && shift < 64) value |= ~std::uint64_t{0} << shift;
+      break;
+    }
+    return static_cast<std::int64_t>(value);
+  }
+
+  // Returns the text up to the next NUL, and skips that NUL.
+  std::string_view text() {
+    const std::string_view text = bytes_.text(at_);
+    skip(text.size() + 1);
+    return text;
+  }
+
+ private:
+  template <typename T>
+  T next(T value, std::uint64_t size) {
+    skip(size);
+    return value;
+  }
+
+  Bytes bytes_;
+  std::uint64_t at_ = 0;
+};
+
+// Counts the invalid parts of a dump, and limits the total number of bytes read from sections to the size of the file. Sections of a valid dump do not overlap,
+// so this is enough. In a crafted dump, a million sections could refer to the same bytes.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t bytes) : left_(bytes) {}
+
+  // If fewer than `bytes` bytes are left, counts this as damage and returns false.
+  bool take(std::uint64_t bytes) {
+    if (bytes > left_) return damage(), false;
+    left_ -= bytes;
+    return true;
+  }
+  void damage() { ++damaged_; }
+  std::uint64_t damaged() const { return damaged_; }
+
+ private:
+  std::uint64_t left_;
+  std::uint64_t damaged_ = 0;
 };
 
 }  // namespace cudadiag::evidence

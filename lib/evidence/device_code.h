@@ -1,18 +1,51 @@
-// Looks up the functions of a dump's relocated cubins by GPU address.
+// Looks up the functions of a dump's relocated cubins by GPU address, and the source lines of instructions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "evidence/bytes.h"
-#include "evidence/damage.h"
 #include "evidence/elf_image.h"
-#include "evidence/kernel_facts.h"
-#include "evidence/line_program.h"
 
 namespace cudadiag::evidence {
+
+// One level of a chain of calls. The chain begins with the instruction's own line, and ends with the function that is
+// not itself inlined.
+struct LineFrame {
+  std::string_view folder{}, file{};
+  std::uint32_t line = 0;
+  // The mangled name of the inlined function that contains the line; empty if unknown; nullopt if the function is not
+  // inlined.
+  std::optional<std::string_view> inlined{};
+};
+
+using LineChain = std::vector<LineFrame>;
+
+// Finds the chains of all `addresses` in one pass over `lines` (.debug_line). A chain is empty if no row covers its
+// address.
+std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes lines, Bytes strings, Budget& budget);
+
+// The parameters of a kernel.
+struct KernelFacts {
+  struct Parameter {
+    std::uint32_t index = 0, offset = 0, bytes = 0;  // `offset` is relative to the first parameter
+  };
+
+  std::uint32_t offset = 0, bytes = 0;  // range of all parameters in constant bank 0; `bytes` is 0 if there are none or
+                                        // if unknown
+  std::vector<Parameter> parameters;    // sorted by offset
+
+  // The parameter that contains this byte.
+  const Parameter* at(std::uint32_t byte) const;
+};
+
+// Reads the section `.nv.info.KERNEL` of a cubin. It consists of entries: format u8, attribute u8, then 2 bytes of value
+// or length. Attribute 0x0a: section u32, offset of the parameters in their constant bank u16, size u16. Attribute 0x17,
+// for each parameter: u32, number u16, offset u16, and u32 with the size in its upper 14 bits.
+KernelFacts read_kernel_facts(Bytes section);
 
 struct Function {
   std::uint64_t address = 0, size = 0;
@@ -32,10 +65,7 @@ class DeviceCode {
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
 
-  // Returns the instructions of a function.
   Bytes instructions(const Function& function) const;
-
-  // Returns the parameters of a kernel.
   KernelFacts facts(const Function& kernel) const;
 
   // Returns the line of each address and the inlined calls around it.

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "evidence/bytes.h"
-#include "evidence/damage.h"
 #include "evidence/elf_image.h"
 
 namespace cudadiag::evidence {

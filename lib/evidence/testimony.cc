@@ -1,14 +1,299 @@
 #include "evidence/testimony.h"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
-
-#include "evidence/code_places.h"
-#include "evidence/exceptions.h"
-#include "evidence/failed_threads.h"
-#include "evidence/running.h"
 
 namespace cudadiag::evidence {
 namespace {
+
+// Indexed by exception code. The names are those that NVIDIA's debugger uses.
+constexpr const char* kNames[] = {nullptr,
+                                  "Lane Illegal Address",
+                                  "Lane User Stack Overflow",
+                                  "Device Hardware Stack Overflow",
+                                  "Warp Illegal Instruction",
+                                  "Warp Out-of-range Address",
+                                  "Warp Misaligned Address",
+                                  "Warp Invalid Address Space",
+                                  "Warp Invalid PC",
+                                  "Warp Hardware Stack Overflow",
+                                  "Device Illegal Address",
+                                  "Lane Misaligned Address",
+                                  "Warp Assert",
+                                  "Lane Syscall Error",
+                                  "Warp Illegal Address",
+                                  "Lane Non-migratable Atomic",
+                                  "Lane Invalid Atomic",
+                                  "Cluster Out-of-range Address",
+                                  "Cluster Block Not Present",
+                                  "Warp Stack Canary",
+                                  "Warp Tensor Memory Access Check",
+                                  "Warp Tensor Memory Leak",
+                                  "Warp Call Requires Newer Driver",
+                                  "Warp Misaligned PC",
+                                  "Warp PC Overflow",
+                                  "Warp Misaligned Register",
+                                  "Warp Illegal Instruction Encoding",
+                                  "Warp Illegal Instruction Parameter",
+                                  "Warp Out-of-range Register",
+                                  "Warp Invalid Constant Address",
+                                  "Warp MMU Fault",
+                                  "Warp Arrive",
+                                  "Cluster Poison",
+                                  "Warp API Stack Error",
+                                  "Warp Block Not Present",
+                                  "Warp User Stack Overflow",
+                                  "TMA Syscall Error"};
+
+void describe(const DeviceCode& code, CodePlace& place, std::uint64_t address, const LineChain& chain) {
+  const Function* function = code.function_at(address);
+  if (function == nullptr) return;
+  place.function = function->name;
+  place.offset = place.pc - function->address;
+  for (const LineFrame& frame : chain) {
+    std::string file(frame.file);
+    if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
+    const std::string_view name = frame.inlined.value_or(function->name);
+    place.lines.push_back({.function = std::string(name), .file = std::move(file), .line = frame.line});
+  }
+}
+
+// Returns the address of a thread's next instruction; nullopt if the dump's address and offset for the thread contradict
+// each other. Older drivers store a host address. For these, returns the grid's entry plus the offset, if a kernel
+// contains this sum.
+std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid) {
+  const auto starts = [&lane](const Function* f) { return f != nullptr && lane.pc - f->address == lane.offset; };
+  if (starts(code.function_at(lane.pc)) || starts(code.kernel_at(lane.pc))) return lane.pc;
+  if (grid != nullptr && lane.call_depth == 0 && code.kernel_at(grid->entry + lane.offset) != nullptr) {
+    return grid->entry + lane.offset;
+  }
+  return std::nullopt;
+}
+
+// Looks up each address, and fills in the function, offset and lines of the place that is paired with the address.
+void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places) {
+  std::vector<std::uint64_t> addresses;
+  for (const auto& [place, address] : places) addresses.push_back(address);
+  const auto chains = code.lines_at(addresses);
+  for (std::size_t i = 0; i < places.size(); ++i) describe(code, *places[i].first, addresses[i], chains[i]);
+}
+
+// Limits the places that are listed for each kernel. Most threads of a kernel are in a few loops, so more places would
+// tell the user nothing new.
+constexpr std::size_t kMostPlaces = 8;
+
+struct Gathered {
+  RunningKernel kernel;
+  std::set<Dim3> blocks;
+  std::map<std::uint64_t, RunningPlace> places;  // keyed by address
+};
+
+class Search {
+ public:
+  Search(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
+
+  std::vector<RunningKernel> run() {
+    for (const Lane& lane : dump_.lanes) {
+      if (has_bit(dump_.warp(lane).valid, lane.id)) add(lane);
+    }
+    std::vector<RunningKernel> running;
+    for (auto& [key, gathered] : kernels_) running.push_back(finish(std::move(gathered)));
+    std::stable_sort(running.begin(), running.end(),
+                     [](const auto& a, const auto& b) { return a.threads > b.threads; });
+    if (running.size() > kMostKernels) running.resize(kMostKernels);
+    std::vector<std::pair<CodePlace*, std::uint64_t>> places;
+    for (RunningKernel& kernel : running) {
+      for (RunningPlace& place : kernel.places) places.emplace_back(&place.place, place.place.pc);
+    }
+    resolve(code_, places);
+    return running;
+  }
+
+ private:
+  void add(const Lane& lane) {
+    const Cta& cta = dump_.cta(dump_.warp(lane));
+    const Grid* grid = dump_.grid(cta);
+    auto [found, made] = kernels_.try_emplace({dump_.sm(cta).device, cta.grid});
+    Gathered& gathered = found->second;
+    if (made) describe(gathered.kernel, cta, grid);
+    ++gathered.kernel.threads;
+    gathered.blocks.insert(cta.block);
+    const auto pc = standing_at(code_, lane, grid);
+    if (!pc) return;
+    RunningPlace& place = gathered.places.try_emplace(*pc).first->second;
+    place.place.pc = *pc;
+    const bool first = place.threads == 0 || std::pair(linear(cta.block), linear(lane.thread)) <
+                                                 std::pair(linear(place.block), linear(place.thread));
+    if (first) {
+      place.block = cta.block;
+      place.thread = lane.thread;
+    }
+    ++place.threads;
+  }
+
+  void describe(RunningKernel& kernel, const Cta& cta, const Grid* grid) const {
+    kernel.device = dump_.device(dump_.sm(cta)).id;
+    kernel.grid_id = cta.grid;
+    if (grid == nullptr) return;
+    kernel.grid = grid->blocks;
+    kernel.block_dim = grid->threads;
+    kernel.host_thread = grid->host_thread;
+    if (const Function* function = code_.kernel_at(grid->entry)) kernel.kernel = function->name;
+  }
+
+  static RunningKernel finish(Gathered gathered) {
+    RunningKernel& kernel = gathered.kernel;
+    kernel.blocks = gathered.blocks.size();
+    for (auto& [pc, place] : gathered.places) kernel.places.push_back(std::move(place));
+    std::stable_sort(kernel.places.begin(), kernel.places.end(),
+                     [](const RunningPlace& a, const RunningPlace& b) { return a.threads > b.threads; });
+    if (kernel.places.size() > kMostPlaces) kernel.places.resize(kMostPlaces);
+    return std::move(kernel);
+  }
+
+  const Dump& dump_;
+  const DeviceCode& code_;
+  std::map<std::pair<Row, std::uint64_t>, Gathered> kernels_;  // keyed by device and grid
+};
+
+// Returns the threads with an exception or, if `trapped`, the threads at a trap instruction, in the order of the dump.
+std::vector<const Lane*> failed_threads(const Dump& dump, bool trapped) {
+  std::vector<const Lane*> failed;
+  for (const Lane& lane : dump.lanes) {
+    const Warp& warp = dump.warp(lane);
+    const bool here = trapped ? warp.broken && has_bit(warp.active, lane.id) : lane.exception != 0;
+    if (here && has_bit(warp.valid, lane.id)) failed.push_back(&lane);
+  }
+  return failed;
+}
+
+// Returns the first thread by device, grid, block and thread, in CUDA's numbering (x varies fastest). There must be one.
+const Lane& first_of(const Dump& dump, const std::vector<const Lane*>& threads) {
+  const auto position = [&dump](const Lane* lane) {
+    const Cta& cta = dump.cta(dump.warp(*lane));
+    return std::tuple(dump.sm(cta).device, cta.grid, linear(cta.block), linear(lane->thread));
+  };
+  return **std::ranges::min_element(threads, {}, position);
+}
+
+struct FailedCount {
+  std::uint64_t threads = 0, blocks = 0;
+};
+
+// Counts the failed threads that are in the same grid on the same device as `block`, and the blocks that contain them.
+FailedCount count_in_grid(const Dump& dump, const std::vector<const Lane*>& threads, const Cta& block) {
+  FailedCount count;
+  std::set<Dim3> blocks;
+  for (const Lane* lane : threads) {
+    const Cta& cta = dump.cta(dump.warp(*lane));
+    if (cta.grid != block.grid || dump.sm(cta).device != dump.sm(block).device) continue;
+    ++count.threads;
+    blocks.insert(cta.block);
+  }
+  count.blocks = blocks.size();
+  return count;
+}
+
+// After a warp has exited, its SM's exception is the only trace of its failure.
+const Sm* first_failed_sm(const Dump& dump) {
+  const auto failed = std::ranges::find_if(dump.sms, [](const Sm& sm) { return sm.exception != 0; });
+  return failed == dump.sms.end() ? nullptr : &*failed;
+}
+
+// Collects the state of those threads in `lanes` that have the same grid, exception and instruction as `first`. The
+// hardware reports whole warps, so the result can include threads that have not failed. Offsets in the result are
+// relative to the start of `around`.
+class Collection {
+ public:
+  Collection(const Dump& dump, const DeviceCode& code, const Lane& first, const Function& around)
+      : dump_(dump), code_(code), first_(first), around_(around), grid_(dump.grid(cta_of(first))) {}
+
+  FailingState of(std::vector<const Lane*> lanes) {
+    describe_grid();
+    note_standing();
+    std::erase_if(lanes, [this](const Lane* lane) { return !fails_with_first(*lane); });
+    const auto place = [this](const Lane* lane) {
+      return std::tuple(linear(cta_of(*lane).block), lane->warp, linear(lane->thread));
+    };
+    std::sort(lanes.begin(), lanes.end(), [&](const Lane* a, const Lane* b) { return place(a) < place(b); });
+    if (lanes.size() > FailingState::kMostLanes) {
+      state_.left_out = lanes.size() - FailingState::kMostLanes;
+      lanes.resize(FailingState::kMostLanes);
+    }
+    const Lane* before = nullptr;
+    for (const Lane* lane : lanes) {
+      if (before == nullptr || before->warp != lane->warp) add_warp(*lane);
+      add_lane(*lane);
+      before = lane;
+    }
+    return std::move(state_);
+  }
+
+ private:
+  const Cta& cta_of(const Lane& lane) const { return dump_.cta(dump_.warp(lane)); }
+
+  bool fails_with_first(const Lane& lane) const {
+    const Cta &cta = cta_of(lane), &first = cta_of(first_);
+    return cta.grid == first.grid && dump_.sm(cta).device == dump_.sm(first).device &&
+           lane.exception == first_.exception && dump_.warp(lane).error_pc == dump_.warp(first_).error_pc;
+  }
+
+  void describe_grid() {
+    if (grid_ == nullptr) return;
+    const Bytes parameters = dump_.parameters(*grid_);
+    state_.parameters = std::string(parameters.all());
+    state_.clusters = grid_->clusters != Dim3{} && grid_->clusters != Dim3{1, 1, 1};
+    if (const Context* context = dump_.context(*grid_)) {
+      state_.shared_window = context->shared_window;
+      state_.local_window = context->local_window;
+    }
+  }
+
+  // Records for each warp whether all its threads are at the same instruction. This is false for a warp with inactive
+  // threads, because inactive threads are at other instructions.
+  void note_standing() {
+    for (const Lane& lane : dump_.lanes) {
+      const Warp& warp = dump_.warp(lane);
+      if (!has_bit(warp.valid, lane.id)) continue;
+      const auto [found, made] = stands_.try_emplace(lane.warp, std::pair(lane.pc, warp.valid == warp.active));
+      if (!made && found->second.first != lane.pc) found->second.second = false;
+    }
+  }
+
+  void add_warp(const Lane& lane) {
+    const Warp& warp = dump_.warp(lane);
+    state_.warps.push_back({.block = cta_of(lane).block,
+                            .together = stands_.at(lane.warp).second,
+                            .shared_bytes = warp.shared_bytes,
+                            .uniform_registers = dump_.uniform_registers(warp),
+                            .uniform_predicates = dump_.uniform_predicates(warp),
+                            .lanes = {}});
+  }
+
+  void add_lane(const Lane& lane) {
+    FailingLane out{.lane = lane.id,
+                    .thread = lane.thread,
+                    .stands = std::nullopt,
+                    .registers = dump_.registers(lane),
+                    .predicates = dump_.predicates(lane)};
+    const auto pc = standing_at(code_, lane, grid_);
+    if (pc && around_.contains(*pc)) out.stands = *pc - around_.address;
+    state_.warps.back().lanes.push_back(std::move(out));
+  }
+
+  const Dump& dump_;
+  const DeviceCode& code_;
+  const Lane& first_;
+  const Function& around_;
+  const Grid* grid_;
+  FailingState state_;
+  std::map<Row, std::pair<std::uint64_t, bool>> stands_;  // for each warp: the PC of one thread, and whether all
+                                                          // threads are there
+};
 
 class Examination {
  public:
@@ -65,7 +350,7 @@ class Examination {
   void of_exception(const Sm& sm, std::uint32_t exception) {
     device_ = &dump_.device(sm);
     failure_.exception = exception;
-    failure_.exception_name = exception == 0 ? kTrapName : exception_name(exception);
+    failure_.exception_name = exception == 0 ? "Trap Instruction" : exception_name(exception);
     if (exception == sm.exception) failure_.message = sm.exception_text;
     failure_.device = dump_.device(sm).id;
     failure_.sm = sm.id;
@@ -140,7 +425,7 @@ class Examination {
     if (around == nullptr) return;
     const Grid* grid = first_ == nullptr ? nullptr : dump_.grid(dump_.cta(dump_.warp(*first_)));
     const bool of_warp = failure_.witness == PcWitness::warp && first_ != nullptr;
-    failure_.state = of_warp ? failing_state(dump_, code_, lanes, *first_, *around) : FailingState{};
+    failure_.state = of_warp ? Collection(dump_, code_, *first_, *around).of(lanes) : FailingState{};
     if (kernel == nullptr && grid != nullptr) kernel = code_.kernel_at(grid->entry);
     if (kernel != nullptr) failure_.state->facts = code_.facts(*kernel);
   }
@@ -165,6 +450,15 @@ std::string described(const Metadata& m) {
 }
 
 }  // namespace
+
+std::string exception_name(std::uint32_t code) {
+  if (code < std::size(kNames) && kNames[code] != nullptr) return kNames[code];
+  return "exception " + std::to_string(code);
+}
+
+std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code) {
+  return Search(dump, code).run();
+}
 
 std::optional<Testimony> examine(Bytes file) {
   auto dump = Dump::read(file);

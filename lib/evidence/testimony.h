@@ -7,11 +7,46 @@
 #include <string>
 #include <vector>
 
+#include "evidence/device_code.h"
 #include "evidence/dump.h"
-#include "evidence/exceptions.h"
-#include "evidence/failing_state.h"
 
 namespace cudadiag::evidence {
+
+inline constexpr std::uint32_t kAssertion = 12;
+
+// "Warp Illegal Address" for 14, and "exception 99" for an unknown code.
+std::string exception_name(std::uint32_t code);
+
+// The registers of all threads that may have failed, for computing the address of the failed access. The GPU saved the
+// registers when it stopped, some instructions after the failing one.
+struct FailingLane {
+  std::uint32_t lane = 0;
+  Dim3 thread{};
+  std::optional<std::uint64_t> stands;  // offset of the thread's next instruction in the failing function
+  std::vector<std::uint32_t> registers;
+  std::optional<std::uint32_t> predicates;  // one bit per predicate, set if it is true
+};
+
+struct FailingWarp {
+  Dim3 block{};
+  bool together = false;           // all threads of the warp are at one instruction
+  std::uint32_t shared_bytes = 0;  // shared memory of the block, including what the system reserves; 0 if unknown
+  std::vector<std::uint32_t> uniform_registers;
+  std::optional<std::uint32_t> uniform_predicates;
+  std::vector<FailingLane> lanes;
+};
+
+struct FailingState {
+  // Threads beyond this limit are only counted, in `left_out`.
+  static constexpr std::size_t kMostLanes = 4096;
+
+  KernelFacts facts;
+  std::string parameters;  // the bytes of the parameters; empty if unknown
+  std::uint64_t shared_window = 0, local_window = 0;
+  bool clusters = false;           // the launch groups blocks into clusters
+  std::vector<FailingWarp> warps;  // sorted by block and thread; empty if the warps have exited
+  std::uint64_t left_out = 0;
+};
 
 struct SourceLine {
   std::string function;
@@ -99,5 +134,11 @@ struct Testimony {
 };
 
 std::optional<Testimony> examine(Bytes file);
+
+inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can run at once
+
+// Finds at most kMostKernels kernels with blocks on the GPU, most threads first. A grid without blocks on the GPU has
+// not started or is finishing, and is omitted.
+std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
 }  // namespace cudadiag::evidence

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "session/area/area_regions.h"
-#include "session/area/launch_parameters.h"
+#include "session/area/operation_decoder.h"
 #include "wire/area.h"
 #include "wire/operation.h"
 

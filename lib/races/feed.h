@@ -22,6 +22,9 @@
 
 namespace cudadiag::races {
 
+// The form of an access that the session stores (session/notes/races.h).
+session::RaceAccess stored_access(const Access& access, const Order& order);
+
 class Feed : public session::RingReader {
  public:
   // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns

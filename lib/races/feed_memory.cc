@@ -1,4 +1,9 @@
-// Handles records of allocations and frees.
+// Handles records of memory: allocations and frees, the bytes of textures, surfaces and arrays that kernels and copies
+// use, and copies whose source the recorder watches.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 #include "races/feed.h"
 #include "wire/allocation.h"
 #include "wire/operation.h"
@@ -55,6 +60,143 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
   if (freed == nullptr) return;
   history_.forget(begin, freed->bytes);
   memory_.freed(begin);
+}
+
+using operation::Kind;
+
+namespace {
+
+constexpr std::size_t kMostTensorMaps = 32;  // limit for one launch
+
+}  // namespace
+
+void Feed::note_image(const std::byte* record) {
+  if (static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::image_made) {
+    return images_.image_made(record, memory_.context_uid(wire::load(record, race::kZeros)));
+  }
+  if (const auto before = images_.array_made(record)) history_.forget(before->begin, before->bytes());
+}
+
+std::vector<Feed::UsedImage> Feed::used_images(const Issued& issued, std::uint32_t function) {
+  std::vector<UsedImage> out;
+  for (const sass::HandleUse& use : launch_bytes_.handles(function)) {
+    std::uint64_t handle = 0;
+    if (issued.parameters.size() < use.parameter + sizeof handle) continue;
+    std::memcpy(&handle, issued.parameters.data() + use.parameter, sizeof handle);
+    const KnownImages::Image* image = images_.find({handle, order_.traits(issued.stream).context, use.surface});
+    if (image == nullptr || (image->array == 0 && memory_.at(image->begin) == nullptr)) continue;
+    out.push_back({use, *image});
+    out.back().image.shape.parameter = use.parameter;
+  }
+  return out;
+}
+
+void Feed::add_image(Access access, const UsedImage& used, const std::vector<sass::ParameterBytes>& bytes) {
+  const sass::Image& shape = used.image.shape;
+  access.parameter = used.use.parameter;
+  access.begin = used.image.begin;
+  access.array = used.image.array;
+  access.may_end = false;
+  access.mode = used.use.mode;
+  bool known = false;
+  for (const sass::ParameterBytes& each : bytes) {
+    const bool this_use = each.parameter == access.parameter && (each.mode == access.mode || each.mode == Mode::none);
+    if (!this_use) continue;
+    known |= each.all;
+    add_rows(access, each);
+  }
+  if (known) return;
+  access.somewhere = true;
+  access.width = shape.width;
+  access.pitch = shape.pitch;
+  access.rows = static_cast<std::uint32_t>(shape.rows * shape.layers);
+  if (access.pitch == access.width || access.rows == 1) {
+    access.width *= access.rows;
+    access.rows = 1;
+    access.pitch = 0;
+  }
+  add(access);
+}
+
+void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
+  if (pending.tensor_maps.size() >= kMostTensorMaps) return;
+  pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
+}
+
+// Returns the known tensor maps among the launch's parameters. A map is known if the program encoded it, and has not
+// changed it since.
+std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
+  std::vector<sass::TensorMap> out;
+  for (const auto& [offset, hash] : pending.tensor_maps) {
+    const sass::TensorMap* known = images_.tensor_map(hash);
+    if (known == nullptr) continue;
+    out.push_back(*known);
+    out.back().parameter = offset;
+  }
+  return out;
+}
+
+// Adds an access for each side of a copy that is in a CUDA array.
+void Feed::place_in_arrays(const Access& copy, const Part& part) {
+  std::vector<Access> accesses;
+  for (const KnownImages::Side& side : part.sides) {
+    Access access = copy;
+    if (side.is_source) access.when = part.when;
+    images_.add_accesses(access, side, accesses);
+  }
+  for (const Access& access : accesses) add(access);
+}
+
+using Memories = wire::allocation::Kind;
+
+bool Feed::is_of_host(std::uint64_t address) const {
+  const Memory* memory = memory_.at(address);
+  return memory != nullptr && (memory->kind == Memories::pinned || memory->kind == Memories::registered ||
+                               memory->kind == Memories::managed);
+}
+
+// Call this before adding the copy's own accesses.
+void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number) {
+  if (gap_until_ != 0) return;
+  HostWrites::Watched watched;
+  watched.number = number;
+  for (const Part& part : parts) {
+    if (!is_of_host(part.source)) continue;
+    const Rows& rows = part.rows;
+    const Access source =
+        with_place(copy, part.source, {rows.source_pitch, part.bytes, rows.width, rows.rows}, Mode::read);
+    const Memory* memory = memory_.at(part.source);
+    history_.each_writer(source, memory->begin, memory->begin + memory->bytes, [&](const Access& writer) {
+      (order_.before(writer, copy.stream) ? watched.written_before : watched.written_beside) = true;
+    });
+    watched.sources.push_back(source);
+  }
+  if (watched.sources.empty()) return;
+  watched.copy = watched.sources.front();
+  std::uint64_t end = 0;
+  for (const Access& source : watched.sources) {
+    watched.copy.begin = std::min(watched.copy.begin, source.begin);
+    end = std::max(end, source.end());
+  }
+  watched.copy.rows = 1;
+  watched.copy.pitch = 0;
+  watched.copy.width = end - watched.copy.begin;
+  host_writes_.watch(std::move(watched));
+}
+
+void Feed::source_changed(const std::byte* record) {
+  const std::uint16_t what = wire::load(record, race::kOffset0);
+  const std::uint64_t begin = wire::load(record, race::kWord1), end = wire::load(record, race::kWord2);
+  if (end <= begin || gap_until_ != 0) return;
+  const HostWrites::Change change = {wire::load(record, race::kWord0),
+                                     begin,
+                                     end,
+                                     std::min(wire::load(record, race::kWord3), end - begin),
+                                     (what & race::kWhileHeld) != 0,
+                                     (what & race::kSampled) != 0};
+  if (!host_writes_.changed(change)) return;
+  const Memory* memory = memory_.at(begin);
+  host_homes_.push_back(memory == nullptr ? Memory{} : *memory);
 }
 
 }  // namespace cudadiag::races

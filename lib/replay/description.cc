@@ -1,7 +1,8 @@
-#include "replay/description.h"
-
+// Reads the recorder's description of a launch.
 #include <algorithm>
 #include <cstring>
+
+#include "replay/saved_launch.h"
 
 namespace cudadiag::replay {
 namespace {

@@ -1,4 +1,4 @@
-#include "replay/launch_file.h"
+// Writes and reads launch.json.
 
 #include <charconv>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "base/json_limits.h"
 #include "base/text.h"
-#include "replay/description.h"
+#include "replay/saved_launch.h"
 
 namespace cudadiag::replay {
 namespace {

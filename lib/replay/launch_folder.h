@@ -16,9 +16,17 @@
 
 namespace cudadiag::replay {
 
+// The source of a program that repeats a saved launch. The tables of that launch replace the line `kTablesPlace`.
+extern const char* const kStandaloneProgram;
+inline constexpr const char* kTablesPlace = "// @tables@\n";
+
 inline constexpr const char* kLaunchFile = "launch.json";
 inline constexpr const char* kReadme = "README.md";
 inline constexpr const char* kSource = "replay.cc";
+
+// The texts of README.md and of replay.cc.
+std::string readme_of(const SavedLaunch& launch);
+std::string source_of(const SavedLaunch& launch);
 
 class LaunchFolder {
  public:

@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "wire/allocation.h"
 #include "wire/rerun/saved_launch.h"
 
@@ -104,5 +107,18 @@ struct SavedLaunch {
   std::string made_by{};  // "cudadiag 1.0.0"
   std::string made_on{};  // a hash of the host name, 16 hex digits
 };
+
+inline constexpr const char* kLaunchSchema = "cudadiag.launch/1";
+
+// launch.json (lib/replay/launch.schema.json). The reader trusts nothing, because anyone may have written the file.
+std::string write_launch(const SavedLaunch& launch);
+base::Result<SavedLaunch> parse_launch(std::string_view text);
+
+// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). It is not trusted either, because the target
+// may have written anything there. Returns an error for a launch that did not fail.
+base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
+
+// A clause that says what is wrong in the launch's description.
+std::string flaw_of(const SavedLaunch& launch);
 
 }  // namespace cudadiag::replay

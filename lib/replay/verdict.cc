@@ -1,12 +1,15 @@
 #include "replay/verdict.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "base/text.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::replay {
-
 namespace {
 
 constexpr base::Words<Outcome, 6> kOutcomes = {{
@@ -145,6 +148,87 @@ Answer read_answer(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return answer;
+}
+
+namespace {
+
+constexpr std::size_t kCompared = std::size_t{1} << 20;
+
+bool compare_file(const std::filesystem::path& here, const std::filesystem::path& there, const Contents& contents,
+                  std::size_t block, Comparison& result) {
+  std::ifstream a(here, std::ios::binary), b(there, std::ios::binary);
+  std::vector<char> of_a(kCompared), of_b(kCompared);
+  for (std::uint64_t at = 0; at < contents.bytes;) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kCompared, contents.bytes - at));
+    if (!a.read(of_a.data(), static_cast<std::streamsize>(size)) ||
+        !b.read(of_b.data(), static_cast<std::streamsize>(size))) {
+      return false;
+    }
+    result.compared += size;
+    if (std::memcmp(of_a.data(), of_b.data(), size) != 0) {
+      for (std::size_t i = 0; i < size; ++i) {
+        if (of_a[i] == of_b[i]) continue;
+        ++result.different;
+        if (result.first) continue;
+        result.first = FirstDifference{block, contents.from + at + i, static_cast<std::uint8_t>(of_a[i]),
+                                       static_cast<std::uint8_t>(of_b[i])};
+      }
+    }
+    at += size;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
+                                          const std::filesystem::path& there) {
+  Comparison result;
+  for (std::size_t i = 0; i < launch.blocks.size(); ++i) {
+    if (!launch.blocks[i].contents) continue;
+    const std::string name = wire::saved_launch::kMemoryPrefix + std::to_string(i);
+    if (!compare_file(here / name, there / name, *launch.blocks[i].contents, i, result)) return std::nullopt;
+  }
+  return result;
+}
+
+namespace {
+
+std::vector<std::uint32_t> all_but(const std::vector<std::uint32_t>& all, const std::vector<std::uint32_t>& some) {
+  std::vector<std::uint32_t> rest;
+  std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
+  return rest;
+}
+
+}  // namespace
+
+// Tries to drop all blocks, then halves, then smaller and smaller parts. This is delta debugging without the step that
+// tests each part alone.
+Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
+                      const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most) {
+  std::vector<std::uint32_t> all = blocks;
+  std::sort(all.begin(), all.end());
+  Smallest result{all};
+  std::size_t part = std::max<std::size_t>(result.needed.size(), 1);
+  while (!result.needed.empty()) {
+    bool any = false;
+    for (std::size_t at = 0; at < result.needed.size();) {
+      if (result.replays == most) return result.whole = false, result;
+      std::vector<std::uint32_t> kept = result.needed;
+      const auto begin = kept.begin() + static_cast<std::ptrdiff_t>(at);
+      kept.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, kept.size() - at)));
+      ++result.replays;
+      if (fails(all_but(all, kept))) {
+        result.needed = std::move(kept);
+        any = true;
+      } else {
+        at += part;
+      }
+    }
+    if (part == 1 && !any) break;
+    if (part > 1) part = (part + 1) / 2;
+  }
+  return result;
 }
 
 }  // namespace cudadiag::replay

@@ -1,11 +1,15 @@
-// Reads what a replay of a launch reported, and decides whether it failed as it did in the program.
+// What the replays of a launch show: whether it failed as it did in the program, which memory differs after two of them,
+// and which memory it needs in order to fail.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "replay/saved_launch.h"
 #include "session/notes/replay_tally.h"
@@ -69,5 +73,31 @@ Run judged_by(const Dumped& first, Run run);
 // Returns a new tally. It counts no replays yet, but contains how much of the launch's memory was not saved.
 session::ReplayTally tally_for(const SavedLaunch& launch);
 void add(session::ReplayTally& tally, const Run& run);
+
+struct FirstDifference {
+  std::size_t block = 0;     // index in the launch
+  std::uint64_t offset = 0;  // offset in the block
+  std::uint8_t here = 0, there = 0;
+};
+
+struct Comparison {
+  std::uint64_t compared = 0, different = 0;  // bytes
+  std::optional<FirstDifference> first;
+};
+
+// Compares the output folders of two replays (PlayOrder::outputs), byte by byte. Returns nullopt if a file is missing or too short.
+std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
+                                          const std::filesystem::path& there);
+
+struct Smallest {
+  std::vector<std::uint32_t> needed;  // indices of blocks, ascending
+  unsigned replays = 0;
+  bool whole = true;  // no further block can be dropped; false if the search was cut short
+};
+
+// Finds a minimal set of blocks whose contents the launch needs. `fails(without)` returns true if the launch still fails in the same way when the blocks in `without` contain only
+// zeros. `most` limits the number of replays.
+Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
+                      const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
 
 }  // namespace cudadiag::replay

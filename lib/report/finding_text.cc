@@ -63,8 +63,9 @@ class FindingText {
     title();
     file();
     excerpt();
-    eager();
-    inside();
+    inferred_line(diagnose::Role::eager, "Eager", "(inferred: the program fails there without torch.compile)");
+    inferred_line(diagnose::Role::source, "Inside",
+                  "(inferred from the names in the code that torch.compile generated)");
     why();
     if (finding_.origin) add("Origin", origin_lines(*finding_.origin, directory_), 1, 3);
     access();
@@ -264,25 +265,13 @@ class FindingText {
     add("Issued", {fmt::format("by {}, {}", place(finding_.thread_start->issued), how)}, 1, 0);
   }
 
-  // Adds the line that fails in a rerun without torch.compile.
-  void eager() {
+  // Adds a line of a compiled function that the finding's own line does not show, and how it was inferred.
+  void inferred_line(diagnose::Role role, const char* label, const char* how) {
     for (const diagnose::Related& related : finding_.related) {
-      if (related.role != diagnose::Role::eager) continue;
-      std::vector<std::string> lines = {
-          fmt::format("{} (inferred: the program fails there without torch.compile)", place(related.location))};
+      if (related.role != role) continue;
+      std::vector<std::string> lines = {fmt::format("{} {}", place(related.location), how)};
       if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
-      add("Eager", std::move(lines), 2, 0);
-    }
-  }
-
-  // Adds the source line of a kernel inside a compiled function.
-  void inside() {
-    for (const diagnose::Related& related : finding_.related) {
-      if (related.role != diagnose::Role::source) continue;
-      std::vector<std::string> lines = {fmt::format(
-          "{} (inferred from the names in the code that torch.compile generated)", place(related.location))};
-      if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
-      add("Inside", std::move(lines), 2, 0);
+      add(label, std::move(lines), 2, 0);
     }
   }
 

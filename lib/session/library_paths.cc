@@ -1,6 +1,5 @@
 #include "session/library_paths.h"
 
-#include "wire/names/library_paths.h"
 #include "wire/names/temporary_file.h"
 
 namespace cudadiag::session {
@@ -35,16 +34,6 @@ constexpr std::string_view kUserPseudoFiles[] = {
 constexpr std::string_view kToolParts[] = {"/debugpy/", "/helpers/pydev/", "_stage2_bootstrap.py"};
 
 }  // namespace
-
-bool is_generated(std::string_view path) { return wire::library_paths::is_generated(path); }
-
-bool is_python_library(std::string_view path) { return wire::library_paths::is_python_library(path); }
-
-bool is_cuda_module(std::string_view path) { return wire::library_paths::is_cuda_module(path); }
-
-bool is_interpreter(std::string_view module) { return wire::library_paths::is_interpreter(module); }
-
-bool is_module_of_users(std::string_view path) { return wire::library_paths::is_module_of_users(path); }
 
 bool is_recorder(std::string_view path) { return stem_of(path) == "libcudadiag_record"; }
 

@@ -10,29 +10,45 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::pair<Deed, const char*> kDeeds[] = {
-    {Deed::write, "write"},          {Deed::make, "make"},     {Deed::remove, "remove"},
-    {Deed::rename, "rename"},        {Deed::link, "link"},     {Deed::change, "change"},
-    {Deed::connect, "connect"},      {Deed::listen, "listen"}, {Deed::send, "send"},
-    {Deed::signal, "signal"},        {Deed::trace, "trace"},   {Deed::share, "share"},
-    {Deed::administer, "administer"}};
+constexpr base::Words<PassKind, 9> kPassKinds = {{
+    {PassKind::record, "record"},
+    {PassKind::confirm, "confirm"},
+    {PassKind::device, "device"},
+    {PassKind::eager, "eager"},
+    {PassKind::sanitize, "sanitize"},
+    {PassKind::memory, "memory"},
+    {PassKind::races, "races"},
+    {PassKind::origin, "origin"},
+    {PassKind::launch, "launch"},
+}};
 
-std::optional<Deed> deed_of(std::string_view name) {
-  for (const auto& [deed, known] : kDeeds) {
-    if (name == known) return deed;
-  }
-  return std::nullopt;
-}
+constexpr base::Words<CutShort, 6> kReasons = {{
+    {CutShort::interrupted, "interrupted"},
+    {CutShort::time_limit, "time limit"},
+    {CutShort::first_race, "first race"},
+    {CutShort::first_failure, "first failure"},
+    {CutShort::issued_nothing, "it issued nothing for too long"},
+    {CutShort::asked_terminal, "it asked the terminal"},
+}};
+
+constexpr base::Words<Deed, 13> kDeeds = {{
+    {Deed::write, "write"},
+    {Deed::make, "make"},
+    {Deed::remove, "remove"},
+    {Deed::rename, "rename"},
+    {Deed::link, "link"},
+    {Deed::change, "change"},
+    {Deed::connect, "connect"},
+    {Deed::listen, "listen"},
+    {Deed::send, "send"},
+    {Deed::signal, "signal"},
+    {Deed::trace, "trace"},
+    {Deed::share, "share"},
+    {Deed::administer, "administer"},
+}};
 
 constexpr const char* kSchema = "cudadiag.session/1";
 constexpr std::string_view kAnyVersion = "cudadiag.session/";
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json end_to_json(const ProcessEnd& end) { return {{"code", or_null(end.code)}, {"signal", or_null(end.signal)}}; }
 
 bool is_utf8(const std::string& text) {
   try {
@@ -58,16 +74,6 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
     if (element.is_string()) texts.push_back(element.get<std::string>());
   }
   return texts;
-}
-
-std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
-  std::set<std::uint32_t> pids;
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_array()) return pids;
-  for (const Json& element : *it) {
-    if (const auto pid = integer<std::uint32_t>(element)) pids.insert(*pid);
-  }
-  return pids;
 }
 
 // A rerun needs these values byte for byte. JSON cannot contain invalid UTF-8, so values with invalid UTF-8 are also
@@ -101,95 +107,171 @@ void each_object(const Json& object, const char* key, const Visit& visit) {
   }
 }
 
-Json host_stacks(const Manifest& manifest) {
-  Json stacks = Json::array();
-  for (const HostStack& stack : manifest.host_stacks) {
-    Json frames = Json::array();
-    for (const DeliveredFrame& frame : stack.frames) {
-      frames.push_back({{"file", frame.file}, {"function", frame.function}, {"line", frame.line}});
-    }
-    stacks.push_back({{"pid", stack.pid}, {"tid", stack.tid}, {"frames", std::move(frames)}});
-  }
-  return stacks;
+// Clears a name that leads out of the session's folder, because a session may come from anyone.
+void keep_inside(std::string& name) {
+  if (name == "." || name == ".." || name.find_first_of(std::string_view("/\0", 2)) != name.npos) name.clear();
 }
 
-void take_host_stacks(const Json& document, Manifest& manifest) {
-  each_object(document, "host_stacks", [&](const Json& object) {
-    HostStack& stack = manifest.host_stacks.emplace_back();
-    stack.pid = integer_of<std::uint32_t>(object, "pid").value_or(0);
-    stack.tid = integer_of<std::uint32_t>(object, "tid").value_or(0);
-    each_object(object, "frames", [&](const Json& frame) {
-      stack.frames.push_back(
-          {text_of(frame, "file"), text_of(frame, "function"), integer_of<int>(frame, "line").value_or(0)});
-    });
-  });
-}
-
-std::optional<double> double_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_number()) return std::nullopt;
-  return it->get<double>();
-}
-
-ProcessEnd end_of(const Json& object) { return {integer_of<int>(object, "code"), integer_of<int>(object, "signal")}; }
-
-std::optional<Witness> witness_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_object()) return std::nullopt;
-  return Witness{end_of(*found), text_of(*found, "cut_short"), double_of(*found, "seconds").value_or(0)};
-}
-
-Json witness_to_json(const std::optional<Witness>& witness) {
-  if (!witness) return nullptr;
-  Json json = end_to_json(witness->end);
-  json["cut_short"] = witness->cut_short;
-  json["seconds"] = witness->seconds;
-  return json;
-}
-
-// Returns "" for a name that leads out of the session's folder, because a session may come from anyone.
-std::string name_of(const Json& object, const char* key) {
-  const std::string name = text_of(object, key);
-  const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
-  return inside ? name : std::string();
-}
-
-std::vector<KeptFrom> kept_from_of(const Json& object) {
-  std::vector<KeptFrom> kept;
-  each_object(object, "kept_from", [&](const Json& entry) {
-    if (const auto deed = deed_of(text_of(entry, "deed"))) kept.push_back({*deed, text_of(entry, "object")});
-  });
-  return kept;
-}
-
-Json kept_from_to_json(const std::vector<KeptFrom>& kept) {
-  Json list = Json::array();
-  for (const KeptFrom& each : kept) list.push_back({{"deed", word(each.deed)}, {"object", each.object}});
-  return list;
-}
-
-Pass pass_of(const Json& object) {
-  Pass pass;
-  pass.kind = pass_kind(text_of(object, "name")).value_or(PassKind::other);
-  pass.folder = name_of(object, "folder");
-  pass.waits = text_of(object, "waits");
-  pass.values = bool_of(object, "values", false);
-  pass.cut_short = cut_short(text_of(object, "cut_short"));
-  pass.dump = name_of(object, "dump");
-  pass.seconds = double_of(object, "seconds").value_or(0);
-  pass.failed_after = double_of(object, "failed_after");
-  pass.debugger = witness_of(object, "debugger");
-  pass.replay = witness_of(object, "replay");
-  pass.kernels = texts_of(object, "kernels");
-  pass.rewritten = texts_of(object, "rewritten");
-  pass.isolated = bool_of(object, "isolated", false);
-  pass.kept_from = kept_from_of(object);
-  const auto end = object.find("end");
-  if (end != object.end() && end->is_object()) pass.end = end_of(*end);
-  return pass;
-}
+// Limits on what is read of stalls. A report cannot usefully show more.
+constexpr std::size_t kMostStalls = 256, kMostOperations = 16, kMostReasons = 16;
 
 }  // namespace
+
+std::string_view word(PassKind kind) { return base::word_of(kPassKinds, kind, "other"); }
+
+std::optional<PassKind> pass_kind(std::string_view word) { return base::value_of(kPassKinds, word); }
+
+std::string_view word(CutShort reason) { return base::word_of(kReasons, reason, "other"); }
+
+std::string_view word(const std::optional<CutShort>& reason) { return reason ? word(*reason) : ""; }
+
+std::optional<CutShort> cut_short(std::string_view word) {
+  if (word.empty()) return std::nullopt;
+  return base::value_of(kReasons, word).value_or(CutShort::other);
+}
+
+std::string_view word(Deed deed) { return base::word_of(kDeeds, deed); }
+
+void fields(ProcessEnd& end, auto& field) {
+  field("code", end.code);
+  field("signal", end.signal);
+}
+
+void fields(Witness& witness, auto& field) {
+  fields(witness.end, field);
+  field("cut_short", witness.cut_short);
+  field("seconds", witness.seconds);
+}
+
+// Clears the object if this version does not know what was prevented.
+void fields(KeptFrom& kept, auto& field) {
+  field("object", kept.object);
+  std::string deed(word(kept.deed));
+  field("deed", deed);
+  const auto known = base::value_of(kDeeds, deed);
+  known ? void(kept.deed = *known) : kept.object.clear();
+}
+
+void fields(Pass& pass, auto& field) {
+  field("name", pass.kind, [](std::string_view word) { return pass_kind(word).value_or(PassKind::other); });
+  field("folder", pass.folder);
+  field("waits", pass.waits);
+  field("values", pass.values);
+  field("cut_short", pass.cut_short, cut_short);
+  field("dump", pass.dump);
+  field("seconds", pass.seconds);
+  field("end", pass.end);
+  field("failed_after", pass.failed_after);
+  field("debugger", pass.debugger);
+  field("replay", pass.replay);
+  field("kernels", pass.kernels);
+  field("rewritten", pass.rewritten);
+  field("isolated", pass.isolated);
+  field("kept_from", pass.kept_from);
+}
+
+void fields(GpuProcess& process, auto& field) {
+  field("device", process.device);
+  field("pid", process.pid);
+  field("name", process.name);
+  field("bytes", process.bytes);
+}
+
+void fields(CodeRule& rule, auto& field) {
+  field("path", rule.path);
+  field("user", rule.user);
+}
+
+void fields(DeliveredFrame& frame, auto& field) {
+  field("file", frame.file);
+  field("function", frame.function);
+  field("line", frame.line);
+}
+
+void fields(HostStack& stack, auto& field) {
+  field("pid", stack.pid);
+  field("tid", stack.tid);
+  field("frames", stack.frames);
+}
+
+void fields(Operation& operation, auto& field) {
+  using wire::operation::Kind;
+  using wire::operation::MemoryOperation;
+  auto kind = static_cast<std::uint8_t>(operation.kind), memory = static_cast<std::uint8_t>(operation.memory_operation);
+  field("kind", kind);
+  field("memory_operation", memory);
+  if (kind <= static_cast<std::uint8_t>(Kind::memory_operation)) operation.kind = static_cast<Kind>(kind);
+  if (memory <= static_cast<std::uint8_t>(MemoryOperation::signal_semaphore)) {
+    operation.memory_operation = static_cast<MemoryOperation>(memory);
+  }
+  field("flags", operation.flags);
+  field("thread", operation.thread);
+  field("site", operation.site);
+  field("stream", operation.stream);
+  field("ordinal", operation.ordinal);
+  field("site_ordinal", operation.site_ordinal);
+  field("graph", operation.graph);
+  field("graph_changed", operation.graph_changed);
+  field("replay", operation.replay);
+  field("graph_flags", operation.graph_flags);
+  field("shared_bytes", operation.shared_bytes);
+  field("serial", operation.serial);
+  field("ticks", operation.ticks);
+  field("argument", operation.argument);
+  field("value", operation.value);
+  field("destination", operation.destination);
+  field("source", operation.source);
+  field("grid", operation.grid);
+  field("block", operation.block);
+  field("cluster", operation.cluster);
+}
+
+void fields(Thread& thread, auto& field) {
+  field("tid", thread.tid);
+  field("name", thread.name);
+  field("call", thread.blocked.call);
+  field("outer", thread.blocked.outer);
+}
+
+void fields(Stall& stall, auto& field) {
+  field("pid", stall.pid);
+  field("started", stall.started);
+  field("seconds", stall.seconds);
+  field("ended_after", stall.ended_after);
+  field("operations", stall.operations, kMostOperations);
+  field("because", stall.because, kMostReasons);
+  field("certain", stall.certain);
+  field("interrupted", stall.interrupted);
+  field("recorded", stall.recorded);
+  field("write", stall.write);
+  field("waiting", stall.thread);
+  field("site", stall.site);
+  field("issues", stall.issues);
+}
+
+// `ends` is not among them, because JSON has no keys that are numbers.
+void fields(Manifest& manifest, auto& field) {
+  field("command", manifest.command);
+  field("working_directory", manifest.working_directory);
+  field("host", manifest.host);
+  field("started", manifest.started);
+  field("passes", manifest.passes);
+  field("python_stacks", manifest.python_stacks);
+  field("native_stacks", manifest.native_stacks);
+  field("watch_by", manifest.watch_by);
+  field("hang", manifest.hang);
+  field("stalls", manifest.stalls, kMostStalls);
+  field("asked_to_end", manifest.asked_to_end);
+  field("ended_before_hang", manifest.ended_before_hang);
+  field("host_stacks", manifest.host_stacks);
+  field("outlived_by", manifest.outlived_by);
+  field("unrecorded", manifest.unrecorded);
+  field("input_read", manifest.input_read);
+  field("whole", manifest.whole);
+  field("notes", manifest.notes);
+  field("gpu_processes", manifest.gpu_processes);
+  field("code_rules", manifest.code_rules);
+}
 
 bool is_manifest(std::string_view text) {
   if (text.find(kAnyVersion) == text.npos) return false;
@@ -197,69 +279,16 @@ bool is_manifest(std::string_view text) {
   return document.is_object() && text_of(document, "schema").starts_with(kAnyVersion);
 }
 
-std::string_view word(Deed deed) {
-  for (const auto& [known, name] : kDeeds) {
-    if (known == deed) return name;
-  }
-  return "change";
-}
-
 std::string iso_time(std::time_t time) { return base::utc_text(time, "%Y-%m-%dT%H:%M:%SZ"); }
 
-std::string write_manifest(const Manifest& manifest) {
-  Json passes = Json::array();
-  for (const Pass& pass : manifest.passes) {
-    passes.push_back({{"name", word(pass.kind)},
-                      {"folder", pass.folder},
-                      {"waits", pass.waits},
-                      {"values", pass.values},
-                      {"cut_short", word(pass.cut_short)},
-                      {"dump", pass.dump},
-                      {"seconds", pass.seconds},
-                      {"end", end_to_json(pass.end)},
-                      {"failed_after", or_null(pass.failed_after)},
-                      {"debugger", witness_to_json(pass.debugger)},
-                      {"replay", witness_to_json(pass.replay)},
-                      {"kernels", pass.kernels},
-                      {"rewritten", pass.rewritten},
-                      {"isolated", pass.isolated},
-                      {"kept_from", kept_from_to_json(pass.kept_from)}});
+std::string write_manifest(Manifest manifest) {
+  Json document = FieldWriter::written(manifest), ends = Json::array();
+  document["schema"] = kSchema;
+  for (auto& [pid, end] : manifest.ends) {
+    ends.push_back(FieldWriter::written(end));
+    ends.back()["pid"] = pid;
   }
-  Json ends = Json::array();
-  for (const auto& [pid, end] : manifest.ends) {
-    Json entry = end_to_json(end);
-    entry["pid"] = pid;
-    ends.push_back(std::move(entry));
-  }
-  Json gpu_processes = Json::array();
-  for (const GpuProcess& process : manifest.gpu_processes) {
-    gpu_processes.push_back(
-        {{"device", process.device}, {"pid", process.pid}, {"name", process.name}, {"bytes", process.bytes}});
-  }
-  Json rules = Json::array();
-  for (const CodeRule& rule : manifest.code_rules) rules.push_back({{"path", rule.path}, {"user", rule.user}});
-  Json document = {{"schema", kSchema},
-                   {"command", manifest.command},
-                   {"working_directory", manifest.working_directory},
-                   {"host", manifest.host},
-                   {"started", manifest.started},
-                   {"passes", std::move(passes)},
-                   {"python_stacks", manifest.python_stacks},
-                   {"native_stacks", manifest.native_stacks},
-                   {"watch_by", manifest.watch_by},
-                   {"ends", std::move(ends)},
-                   {"hang", or_null(manifest.hang)},
-                   {"stalls", parse_json(write_stalls(manifest.stalls))},
-                   {"asked_to_end", manifest.asked_to_end},
-                   {"ended_before_hang", manifest.ended_before_hang},
-                   {"host_stacks", host_stacks(manifest)},
-                   {"outlived_by", manifest.outlived_by},
-                   {"unrecorded", manifest.unrecorded},
-                   {"input_read", manifest.input_read},
-                   {"whole", manifest.whole},
-                   {"notes", manifest.notes},
-                   {"gpu_processes", std::move(gpu_processes)},
-                   {"code_rules", std::move(rules)}};
+  document["ends"] = std::move(ends);
   add_hex(manifest, document);
   // Replaces invalid UTF-8 in arguments and folders. Without this handler, dump() would throw.
   return json_text(document, 2) + "\n";
@@ -274,41 +303,15 @@ base::Result<Manifest> parse_manifest(std::string_view text) {
                        "open it with the version of cudadiag that wrote it"};
   }
   Manifest manifest;
-  manifest.command = texts_of(document, "command");
-  manifest.working_directory = text_of(document, "working_directory");
+  FieldReader::read(document, manifest);
   take_hex(document, manifest);
-  manifest.host = text_of(document, "host");
-  manifest.started = text_of(document, "started");
-  manifest.notes = texts_of(document, "notes");
-  manifest.python_stacks = bool_of(document, "python_stacks", true);
-  manifest.native_stacks = bool_of(document, "native_stacks", true);
-  manifest.watch_by = text_of(document, "watch_by");
-  manifest.input_read = bool_of(document, "input_read");
-  manifest.hang = double_of(document, "hang");
-  if (const auto stalls = document.find("stalls"); stalls != document.end()) {
-    manifest.stalls = parse_stalls(stalls->dump(-1, ' ', true, Json::error_handler_t::replace));
+  for (Pass& pass : manifest.passes) {
+    keep_inside(pass.folder);
+    keep_inside(pass.dump);
+    std::erase_if(pass.kept_from, [](const KeptFrom& kept) { return kept.object.empty(); });
   }
-  manifest.asked_to_end = bool_of(document, "asked_to_end");
-  manifest.ended_before_hang = pids_of(document, "ended_before_hang");
-  manifest.outlived_by = pids_of(document, "outlived_by");
-  take_host_stacks(document, manifest);
-  manifest.unrecorded = text_of(document, "unrecorded");
-  manifest.whole = bool_of(document, "whole", true);
-  each_object(document, "code_rules", [&](const Json& rule) {
-    const auto user = rule.find("user");
-    if (user != rule.end() && user->is_boolean())
-      manifest.code_rules.push_back({text_of(rule, "path"), user->get<bool>()});
-  });
-  each_object(document, "passes", [&](const Json& pass) { manifest.passes.push_back(pass_of(pass)); });
-  each_object(document, "gpu_processes", [&](const Json& process) {
-    const auto pid = integer_of<std::uint32_t>(process, "pid");
-    const auto bytes = process.find("bytes");
-    if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) return;
-    manifest.gpu_processes.push_back(
-        {text_of(process, "device"), *pid, text_of(process, "name"), bytes->get<std::uint64_t>()});
-  });
   each_object(document, "ends", [&](const Json& end) {
-    if (const auto pid = integer_of<std::uint32_t>(end, "pid")) manifest.ends[*pid] = end_of(end);
+    if (const auto pid = integer_of<std::uint32_t>(end, "pid")) FieldReader::read(end, manifest.ends[*pid]);
   });
   return manifest;
 }

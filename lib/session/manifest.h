@@ -24,7 +24,7 @@ std::string_view word(Deed deed);
 // Returns a time in the form that manifests and reports use, such as "2026-11-21T10:15:00Z".
 std::string iso_time(std::time_t time);
 
-std::string write_manifest(const Manifest& manifest);
+std::string write_manifest(Manifest manifest);
 
 // Members that are missing or have the wrong type keep their default. Returns an error only if the text is not a
 // manifest of this version.

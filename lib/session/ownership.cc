@@ -10,7 +10,7 @@
 #include <set>
 #include <system_error>
 
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::session {
 

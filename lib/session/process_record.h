@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wire/allocation.h"
@@ -23,6 +24,24 @@
 #include "wire/thread.h"
 
 namespace cudadiag::session {
+
+// The kinds of work that a call queues on a stream.
+enum class Work : std::uint8_t {
+  call,  // a call that queues none of the following
+  kernel,
+  graph,
+  copy,
+  memset,
+  wait,
+  write,
+  event,
+  host_function,
+  allocation,
+  free,
+};
+
+std::string_view word(Work work);
+std::optional<Work> work_of(std::string_view word);
 
 using Dim3 = std::array<std::uint32_t, 3>;
 
@@ -398,5 +417,54 @@ inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) 
          std::any_of(known->nodes.begin(), known->nodes.end(),
                      [](const GraphNode& node) { return node.type == wire::graph_node::kEventRecord; });
 }
+
+// The name of a call as it appears in source code: "cuMemcpyDtoH" for "cuMemcpyDtoH_v2_ptds". cuda.h redirects
+// cuMemcpyDtoH and others to their newest versions, and to variants for per-thread default streams.
+std::string written_name(std::string name);
+
+// The name of the call that the program itself made: the runtime call if there is one, otherwise the driver
+// call.
+template <typename Call>
+const std::string& visible_call(const Call& call) {
+  return call.outer.empty() ? call.call : call.outer;
+}
+
+// Facts about a process, each recorded once. The recorder stores their keys and values as text.
+enum class Property : std::uint8_t {
+  argv,       // command-line arguments, each terminated by a NUL
+  core_dump,  // see wire/names/core_dump.h
+  cuda,       // version of the driver's API
+  cupti,
+  cupti_path,
+  cwd,
+  exe,
+  flight_recorder,  // path of PyTorch's Flight Recorder dumps, without the rank number
+  forked_at,        // id of the site that forked last
+  forked_from,      // "4711 12": pid of the parent, and id of the site in the parent
+  host,
+  late_launch_blocking,  // value of CUDA_LAUNCH_BLOCKING that was set after CUDA had started
+  launch_blocking,       // value of CUDA_LAUNCH_BLOCKING
+  left_at_work,          // pids of processes that were working when this one ended
+  mps,
+  python,  // version
+  python_hook,
+  rank,
+  visible_devices,  // value of CUDA_VISIBLE_DEVICES
+  watched_by,       // "hooks" or "cupti"
+};
+
+bool has(const ProcessRecord& record, Property property);
+const std::string& value_of(const ProcessRecord& record, Property property);
+
+// Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none.
+bool awaited_core_dump(const ProcessRecord& record);
+bool left_core_dump(const ProcessRecord& record);
+// Returns whether the driver has written a GPU core dump of the process because someone requested it.
+bool left_requested_dump(const ProcessRecord& record);
+
+// Return the PCI bus id and the name of a device, or "" if the process did not record it. `device` is the process's
+// own number for the device.
+const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device);
+const std::string& device_name(const ProcessRecord& record, std::size_t device);
 
 }  // namespace cudadiag::session

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "session/ownership.h"
-#include "session/property.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::session {

@@ -26,17 +26,49 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "session/notes/deliveries.h"
 #include "session/notes/kernel_code.h"
 #include "session/notes/races.h"
-#include "session/notes/stalls.h"
-#include "session/pass_kind.h"
 #include "session/process_record.h"
 
 namespace cudadiag::session {
+
+// The kinds of passes. Their names are used in manifests, folder names, environment variables and reports.
+enum class PassKind {
+  record,    // the first run
+  confirm,   // a rerun that waits for operations
+  device,    // without the recorder, to get a GPU core dump
+  eager,     // without torch.compile
+  sanitize,  // under compute-sanitizer
+  memory,    // asks PyTorch's allocator what holds its memory
+  races,     // looks for the tensors that are involved in races
+  origin,    // traces a bad value back
+  launch,    // saves the failing launch
+  other,     // a word in a manifest that this version does not know
+};
+
+std::string_view word(PassKind kind);
+std::optional<PassKind> pass_kind(std::string_view word);
+
+// Why cudadiag ended a pass early.
+enum class CutShort {
+  interrupted,  // by the user or a signal
+  time_limit,
+  first_race,
+  first_failure,   // with --end-on-failure
+  issued_nothing,  // it issued no GPU work for longer than the first run ever did
+  asked_terminal,  // it waited for terminal input that no one could provide
+  other,           // a word in a manifest that this version does not know
+};
+
+std::string_view word(CutShort reason);
+// "" for nullopt, and the reverse.
+std::string_view word(const std::optional<CutShort>& reason);
+std::optional<CutShort> cut_short(std::string_view word);
 
 struct ProcessEnd {
   std::optional<int> code;    // exit status
@@ -123,6 +155,27 @@ struct GpuProcess {
 struct HostStack {
   std::uint32_t pid = 0, tid = 0;
   std::vector<DeliveredFrame> frames;
+};
+
+// An operation that hung while the program ran (`--on-hang=report`) or when it was interrupted. The records of an
+// operation may be overwritten in their ring before the program ends. Each stall therefore has copies of the records
+// that it needs.
+struct Stall {
+  std::uint32_t pid = 0;
+  std::uint64_t started = 0;          // ProcessRecord::start_realtime of its process
+  double seconds = 0;                 // how long the operation had hung when it was reported
+  std::optional<double> ended_after;  // seconds until it ended; nullopt if no end was observed
+  std::vector<Operation> operations;  // candidates for the one that hangs, most likely first; with the process's ids
+  std::vector<std::string> because;   // clauses that give the reasons
+  bool certain = false;               // no other operation can be the one that hangs
+  bool interrupted = false;           // it was reported because a signal asked the program to end
+  // If the operation waits for another stream, one of these is the operation that it waits for.
+  std::optional<Operation> recorded;  // the event record
+  std::optional<Operation> write;     // the write of the value
+  // The thread that waits for the operation; nullopt if no thread does.
+  std::optional<Thread> thread;
+  std::uint32_t site = 0;           // site of the call in which the thread waits
+  std::optional<Operation> issues;  // the operation that this call issues
 };
 
 struct Manifest {

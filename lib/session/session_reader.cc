@@ -15,11 +15,11 @@
 #include "session/area/area_reader.h"
 #include "session/area/live_place.h"
 #include "session/area/sparse_copy.h"
-#include "session/log/logged_history.h"
+#include "session/log/full_log.h"
 #include "session/manifest.h"
 #include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "session/session_files.h"
 
 namespace cudadiag::session {

@@ -19,7 +19,6 @@
 #include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/ownership.h"
-#include "session/session_files.h"
 
 namespace cudadiag::session {
 

@@ -19,8 +19,8 @@
 
 #include "base/file_descriptor.h"
 #include "session/area/live_place.h"
-#include "session/retention.h"
 #include "session/session.h"
+#include "session/session_files.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::session {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "symbolize/python_line_table.h"
 #include "wire/intern.h"
 #include "wire/python_layout.h"

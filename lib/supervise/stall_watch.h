@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "launch/arena.h"
-#include "session/notes/stalls.h"
+#include "session/session.h"
 
 namespace cudadiag::supervise {
 

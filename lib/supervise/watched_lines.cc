@@ -9,7 +9,7 @@
 #include "analyse/note_code.h"
 #include "base/text.h"
 #include "session/plain_file.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::supervise {
 namespace {

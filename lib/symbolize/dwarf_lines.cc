@@ -15,7 +15,6 @@
 
 #include "base/demangle.h"
 #include "evidence/bytes.h"
-#include "evidence/cursor.h"
 #include "session/library_paths.h"
 #include "symbolize/call_sites.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::symbolize {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "session/library_paths.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/file_time.h"

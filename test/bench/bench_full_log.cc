@@ -13,7 +13,6 @@
 #include "analyse/analysis.h"
 #include "session/area/area_reader.h"
 #include "session/log/full_log.h"
-#include "session/log/logged_history.h"
 #include "session/session_reader.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"

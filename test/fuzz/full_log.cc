@@ -1,5 +1,7 @@
 // Fuzzes the reader of full logs, which joins a log with the area of its process, and the analysis of the result. The
 // input is everything after the log's header.
+#include "session/log/full_log.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 
 #include "analyse/analysis.h"
 #include "session/area/area_reader.h"
-#include "session/log/logged_history.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

@@ -5,10 +5,9 @@
 #include <span>
 #include <string>
 
-#include "replay/description.h"
-#include "replay/launch_file.h"
-#include "replay/launch_texts.h"
+#include "replay/launch_folder.h"
 #include "replay/placement.h"
+#include "replay/saved_launch.h"
 #include "replay/verdict.h"
 #include "session/notes/replay_tally.h"
 

@@ -12,15 +12,13 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "options/code_rules.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/rerun_speech.h"
 #include "session/ownership.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "session/session_reader.h"
-#include "sessions/chosen_window.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/passes.h"
@@ -48,7 +46,6 @@ struct BisectOptions {
 };
 
 using base::Error;
-using base::Result;
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
   std::string command = "to record the program again, with reruns: ";
@@ -141,39 +138,34 @@ void print_report(diagnose::SessionState& state, const BisectOptions& options, b
 }
 
 // Opens the session that the options refer to.
-Result<session::Session> open_recorded(const BisectOptions& options) {
+session::Session open_recorded(const BisectOptions& options) {
   // The command of an older session may be a different one.
-  const auto chosen = choose_session(options.output, options.session, Older::refused);
-  if (const auto* failure = std::get_if<Error>(&chosen)) return *failure;
-  const auto& folder = std::get<std::filesystem::path>(chosen);
+  const std::filesystem::path folder = choose_session(options.output, options.session, Older::refused);
   if (session::run_goes_on(folder)) {
     const std::string name = diagnose::shell_word(session::finished_name(folder).string());
-    return Error{"the run of this session has not ended",
-                 "to see its state: cudadiag status " + name + "; once it has ended, run: cudadiag bisect " + name};
+    throw Error{"the run of this session has not ended",
+                "to see its state: cudadiag status " + name + "; once it has ended, run: cudadiag bisect " + name};
   }
-  auto opened = session::open_session(folder);
-  if (auto* session = std::get_if<session::Session>(&opened)) {
-    if (const auto unknown = add_rules(options.code_rules, *session)) return *unknown;
-  }
-  return opened;
+  session::Session session = taken(session::open_session(folder));
+  if (const auto unknown = add_rules(options.code_rules, session)) throw *unknown;
+  return session;
 }
 
-// Returns why the session's command cannot or must not be rerun here as the options request; nullopt if it can.
-std::optional<Error> why_not_rerun(const session::Session& session, const BisectOptions& options) {
-  if (session.manifest.command.empty()) return no_reruns_of(session);
+// Throws the reason if the session's command cannot or must not be rerun here as the options request.
+void check_rerun(const session::Session& session, const BisectOptions& options) {
+  if (session.manifest.command.empty()) throw no_reruns_of(session);
   if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
-    return refusal(session, why);
+    throw refusal(session, why);
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
-    return Error{"compute-sanitizer is not installed here, so nothing was rerun",
-                 "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"};
+    throw Error{"compute-sanitizer is not installed here, so nothing was rerun",
+                "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"};
   }
   if (const auto missing = options.isolated ? launch::missing_isolation() : std::nullopt) {
-    return Error{"this system cannot isolate a rerun (" + *missing + "), so nothing was rerun",
-                 "to rerun the command without isolation, so that it can write files: " +
-                     diagnose::bisect_command(session.folder.string(), session.manifest.input_read)};
+    throw Error{"this system cannot isolate a rerun (" + *missing + "), so nothing was rerun",
+                "to rerun the command without isolation, so that it can write files: " +
+                    diagnose::bisect_command(session.folder.string(), session.manifest.input_read)};
   }
-  return std::nullopt;
 }
 
 int rerun(session::Session& session, diagnose::SessionState& state, supervise::RerunPlan plan,
@@ -181,14 +173,11 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   const launch::Input input;
   // A program that reads different input may behave differently, so its rerun would prove nothing.
   if (session.manifest.input_read && !input.is_lasting()) {
-    return say(Error{"the command read its standard input, so a rerun needs the same input from a file",
-                     "run: " + diagnose::bisect_command(session.folder.string(), true,
-                                                        options.isolated ? diagnose::kIsolated : "")}),
-           kOwnFailure;
+    throw Error{
+        "the command read its standard input, so a rerun needs the same input from a file",
+        "run: " + diagnose::bisect_command(session.folder.string(), true, options.isolated ? diagnose::kIsolated : "")};
   }
-  auto reopened = session::SessionWriter::reopen(session.folder);
-  if (const auto* failure = std::get_if<Error>(&reopened)) return say(*failure), kOwnFailure;
-  auto& writer = std::get<session::SessionWriter>(reopened);
+  session::SessionWriter writer = taken(session::SessionWriter::reopen(session.folder));
   launch::SignalRelay relay;
   launch::ignore_signal_here(SIGXFSZ);
   const char* how =
@@ -214,16 +203,12 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
 }
 
 int carry_out(const BisectOptions& options) {
-  auto opened = open_recorded(options);
-  if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
-  auto& session = std::get<session::Session>(opened);
-  if (const auto failure = why_not_rerun(session, options)) return say(*failure), kOwnFailure;
-  auto window = chosen_window(session, options.window);
-  if (const auto* failure = std::get_if<Error>(&window)) return say(*failure), kOwnFailure;
+  session::Session session = open_recorded(options);
+  check_rerun(session, options);
   supervise::RerunPlan plan{options.rerun};
   plan.isolated = options.isolated;
   plan.reach = options.reach;
-  plan.window = std::move(std::get<std::optional<analyse::RerunWindow>>(window));
+  plan.window = chosen_window(session, options.window);
   diagnose::SessionState state(session);
   if (supervise::wants_reruns(supervise::known(session, state, plan))) {
     return rerun(session, state, std::move(plan), options);

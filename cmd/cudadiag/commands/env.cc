@@ -12,7 +12,7 @@
 #include "launch/environment.h"
 #include "launch/own_libraries.h"
 #include "options/shared_options.h"
-#include "session/retention.h"
+#include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_writer.h"
 #include "sessions/session_list.h"
@@ -35,16 +35,12 @@ std::string quoted(const std::string& text) {
 }
 
 int carry_out(const EnvOptions& options) {
-  const auto recorder = launch::usable_recorder(options.record.once);
-  if (const auto* failure = std::get_if<base::Error>(&recorder)) return say(*failure), kOwnFailure;
-  const auto& found = std::get<std::filesystem::path>(recorder);
-  auto writer = session::SessionWriter::create(session::roots(options.output), static_cast<std::uint32_t>(::getpid()),
-                                               std::time(nullptr));
-  if (const auto* failure = std::get_if<base::Error>(&writer)) return say(*failure), kOwnFailure;
+  const std::filesystem::path found = taken(launch::usable_recorder(options.record.once));
+  const session::SessionWriter created = taken(session::SessionWriter::create(
+      session::roots(options.output), static_cast<std::uint32_t>(::getpid()), std::time(nullptr)));
   if (const std::string dropped = launch::dropped_injection(found); !dropped.empty()) say(dropped);
   if (options.record.once) std::printf("unset %s\n", wire::environment::kInjection);
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
-  const auto& created = std::get<session::SessionWriter>(writer);
   for (const launch::Variable& variable : launch::recording_variables(found, {"", created.pass_folder(), "record", ""},
                                                                       launch::find_cupti({}), options.record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());

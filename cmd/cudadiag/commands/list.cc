@@ -1,16 +1,24 @@
-// `cudadiag list`: lists the sessions.
+// The subcommands list, keep and rm, which list, protect and remove sessions.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "commands/commands.h"
+#include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
+#include "session/ownership.h"
+#include "session/session_files.h"
 #include "session/session_reader.h"
+#include "session/session_writer.h"
 #include "sessions/session_list.h"
 #include "terminal/terminal.h"
 
@@ -53,6 +61,95 @@ void add_list(CLI::App& app, int& status) {
              "COUNT", "list only the newest COUNT sessions");
   command->add_flag("--json", options->json, "print JSON");
   command->callback([options, &status] { status = carry_out(*options); });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+
+struct Selection {
+  std::vector<std::string> wanted;
+  std::optional<fs::path> output;
+  bool force = false;  // remove sessions even if they are protected
+  bool undo = false;   // remove the protection
+};
+
+using Deed = std::optional<Error> (*)(const fs::path& session, const Selection& selection);
+
+std::optional<Error> keep_one(const fs::path& folder, const Selection& selection) {
+  if (selection.undo ? session::unkeep(folder) : session::keep(folder)) return std::nullopt;
+  return Error{"cannot change the protection of " + folder.string() + ": " + std::strerror(errno), ""};
+}
+
+std::optional<Error> remove_one(const fs::path& folder, const Selection& selection) {
+  if (session::is_being_written(folder)) {
+    return Error{folder.string() + " was not removed: its run is in progress", "remove it once the run has ended"};
+  }
+  if (session::is_kept(folder) && !selection.force) {
+    return Error{folder.string() + " was not removed: cudadiag keep protects it",
+                 "to remove it: cudadiag rm --force " + diagnose::shell_word(folder.string())};
+  }
+  const bool whole = session::remove_session(folder);
+  session::mend_latest(folder.parent_path());
+  if (whole) return say("removed " + folder.string()), std::nullopt;
+  return Error{"not all of " + folder.string() + " was removed: it holds files that cudadiag did not write",
+               "check them, then remove the folder with rm -r"};
+}
+
+// Returns true if the user gave a folder of sessions rather than a session. Other subcommands then use the folder's
+// newest session. Doing so here could remove the wrong session.
+bool is_folder_of(const std::string& wanted, const fs::path& session) {
+  std::error_code error;
+  return fs::is_directory(wanted, error) && fs::equivalent(wanted, session.parent_path(), error);
+}
+
+// Finds all sessions before removing any, because each removal renumbers the remaining sessions.
+int carry_out(const Selection& selection, Deed deed) {
+  const auto roots = session::roots_to_read(selection.output);
+  std::vector<fs::path> folders;
+  for (const std::string& wanted : selection.wanted) {
+    const fs::path folder = taken(session::find_session(roots, wanted));
+    if (!session::is_session(folder)) {
+      throw Error{folder.string() + " is not one of your sessions", "to list all sessions: cudadiag list"};
+    }
+    if (is_folder_of(wanted, folder)) {
+      throw Error{wanted + " is a folder of sessions, not a session",
+                  "to list its sessions: cudadiag list -o " + diagnose::shell_word(wanted)};
+    }
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+  }
+  int status = 0;
+  for (const fs::path& folder : folders) {
+    if (const auto failure = deed(folder, selection)) say(*failure), status = kOwnFailure;
+  }
+  return status;
+}
+
+std::shared_ptr<Selection> add(CLI::App& app, int& status, const char* name, const char* what, Deed deed) {
+  auto selection = std::make_shared<Selection>();
+  auto* command = app.add_subcommand(name, what);
+  command
+      ->add_option("SESSION", selection->wanted,
+                   "sessions: number in cudadiag list, name, beginning of the name, or folder")
+      ->type_name("SESSION")
+      ->check(some_text("SESSION"))
+      ->required();
+  add_existing_output(command, selection->output);
+  command->callback([selection, deed, &status] { status = carry_out(*selection, deed); });
+  return selection;
+}
+
+}  // namespace
+
+void add_keep(CLI::App& app, int& status) {
+  const auto selection = add(app, status, "keep", "protect sessions from removal", keep_one);
+  app.get_subcommand("keep")->add_flag("--undo", selection->undo, "no longer protect them");
+}
+
+void add_rm(CLI::App& app, int& status) {
+  const auto selection = add(app, status, "rm", "remove sessions", remove_one);
+  app.get_subcommand("rm")->add_flag("-f,--force", selection->force, "also remove protected sessions");
 }
 
 }  // namespace cudadiag::command

@@ -62,32 +62,30 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
 }
 
 // Returns the session folders that the user's arguments refer to. Sessions in the same folder are sorted by name.
-base::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
+std::vector<fs::path> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(options.output->string());
   if (wanted.empty()) {
-    return base::Error{"no sessions were given",
-                       "give the sessions of the job, or the folder that you passed to its launchers with -o"};
+    throw base::Error{"no sessions were given",
+                      "give the sessions of the job, or the folder that you passed to its launchers with -o"};
   }
   std::vector<fs::path> found;
   for (const std::string& word : wanted) {
     std::error_code error;
     const fs::path path = word;
     if (!fs::is_directory(path, error) || session::holds_recording(path)) {
-      const auto one = choose_session(options.output, word);
-      if (const auto* failure = std::get_if<base::Error>(&one)) return *failure;
-      found.push_back(std::get<fs::path>(one));
+      found.push_back(choose_session(options.output, word));
       continue;
     }
-    if (auto failure = session::unreadable(path)) return *failure;
+    if (const auto failure = session::unreadable(path)) throw *failure;
     const std::vector<fs::path> all = session::recordings_in(path);
-    if (all.empty()) return base::Error{"no session was found in " + word, "start every launcher with -o " + word};
+    if (all.empty()) throw base::Error{"no session was found in " + word, "start every launcher with -o " + word};
     for (const fs::path& each : all) {
       const auto failure = session::unreadable(each);
       failure ? say(*failure) : found.push_back(each);
     }
   }
-  if (found.empty()) return base::Error{"none of these sessions can be read", ""};
+  if (found.empty()) throw base::Error{"none of these sessions can be read", ""};
   return each_once(found);
 }
 
@@ -125,7 +123,7 @@ std::vector<Alike> alike(JobSessions& job) {
 }
 
 // Lists the first failures of all other sessions. Sessions with the same failure share a line.
-base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& groups) {
+std::string others(JobSessions& job, const std::vector<Alike>& groups) {
   constexpr std::size_t kNamed = 8;
   std::string text;
   for (std::size_t i = 0; i < groups.size() && i <= kNamed; ++i) {
@@ -136,9 +134,7 @@ base::Result<std::string> others(JobSessions& job, const std::vector<Alike>& gro
       if (!ranks.empty()) text += fmt::format("the same on {}\n", diagnose::names_of(ranks));
       continue;
     }
-    const auto opened = job.open(*groups[i].first);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    const diagnose::Diagnosis& report = std::get<OpenSession*>(opened)->state.diagnosis();
+    const diagnose::Diagnosis& report = job.open(*groups[i].first).state.diagnosis();
     const diagnose::Finding& finding = report.findings.front();
     text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n",
                         ranks.size() == 1 ? name_of(finding) : diagnose::names_of(ranks),
@@ -183,12 +179,10 @@ std::string why_foreign(const JobSessions& job) {
 }
 
 // Returns the report on the first failure of the job.
-base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
-                                       const RanksOptions& options, const std::string& foreign) {
+std::string first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
+                         const RanksOptions& options, const std::string& foreign) {
   JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
-  const auto opened = job.open(first);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  OpenSession& open = *std::get<OpenSession*>(opened);
+  OpenSession& open = job.open(first);
   const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
   const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
   // The sentence about the groups is printed here, so the report must not repeat it.
@@ -209,17 +203,11 @@ base::Result<std::string> first_report(JobSessions& job, const std::vector<Alike
   std::string text = answer + fmt::format("cudadiag: first failure in {} session{}: {}\n", count, count == 1 ? "" : "s",
                                           name_of(finding));
   text += report::write_text(report, text_options(options.verbosity, STDOUT_FILENO));
-  const auto rest = others(job, groups);
-  if (const auto* failure = std::get_if<base::Error>(&rest)) return *failure;
-  return text + std::get<std::string>(rest);
+  return text + others(job, groups);
 }
 
 int carry_out(const RanksOptions& options) {
-  const auto folders = sessions_of(options);
-  if (const auto* failure = std::get_if<base::Error>(&folders)) return say(*failure), kOwnFailure;
-  auto read = JobSessions::read(std::get<std::vector<fs::path>>(folders));
-  if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
-  auto& job = std::get<JobSessions>(read);
+  JobSessions job = JobSessions::read(sessions_of(options));
   const std::string foreign = options.foreign ? "" : why_foreign(job);
   const symbolize::WithheldSources withheld(!foreign.empty());
   const std::vector<Alike> groups = alike(job);
@@ -229,16 +217,12 @@ int carry_out(const RanksOptions& options) {
   // If a rank failed on its own, the places where the other ranks wait for it are irrelevant.
   Parting parting;
   if (first == nullptr || first->hangs) {
-    auto found = parting_of(job, first, {options.flight_recorder, options.foreign});
-    if (const auto* failure = std::get_if<base::Error>(&found)) return say(*failure), kOwnFailure;
-    parting = std::move(std::get<Parting>(found));
+    parting = parting_of(job, first, {options.flight_recorder, options.foreign});
   } else if (options.flight_recorder) {
     say("--flight-recorder was not used: a rank failed by itself, so the dumps cannot explain the failure");
   }
   if (first == nullptr && !options.json) return print(no_failure(job, parting, directory)), 0;
-  const auto text = first_report(job, groups, std::move(parting), options, foreign);
-  if (const auto* failure = std::get_if<base::Error>(&text)) return say(*failure), kOwnFailure;
-  return print(std::get<std::string>(text)), 0;
+  return print(first_report(job, groups, std::move(parting), options, foreign)), 0;
 }
 
 }  // namespace

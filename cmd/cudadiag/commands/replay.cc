@@ -36,7 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
-using base::Result;
 using supervise::SanitizerTool;
 
 struct ReplayOptions {
@@ -48,10 +47,8 @@ struct ReplayOptions {
 };
 
 // Returns the folder of the session's most recently saved launch.
-Result<fs::path> folder_of_session(const fs::path& session) {
-  const auto opened = session::open_session(session);
-  if (const auto* failure = std::get_if<Error>(&opened)) return *failure;
-  const auto& found = std::get<session::Session>(opened);
+fs::path folder_of_session(const fs::path& session) {
+  const session::Session found = taken(session::open_session(session));
   const auto& passes = found.manifest.passes;
   for (std::size_t i = std::min(found.reruns.size() + 1, passes.size()); i-- > 1;) {
     for (const session::Process& process : found.reruns[i - 1]) {
@@ -60,34 +57,29 @@ Result<fs::path> folder_of_session(const fs::path& session) {
       if (fs::exists(folder / replay::kLaunchFile, error)) return folder;
     }
   }
-  return Error{"no launch was saved in " + session.string(),
-               "to save one: cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
+  throw Error{"no launch was saved in " + session.string(),
+              "to save one: cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
 }
 
-Result<replay::UnparsedLaunch> find_launch(const ReplayOptions& options) {
+replay::UnparsedLaunch find_launch(const ReplayOptions& options) {
   std::error_code error;
   if (!options.folder.empty() && fs::exists(fs::path(options.folder) / replay::kLaunchFile, error)) {
-    return replay::UnparsedLaunch::open(fs::absolute(options.folder, error));
+    return taken(replay::UnparsedLaunch::open(fs::absolute(options.folder, error)));
   }
-  const auto session = choose_session(options.output, options.folder);
-  if (const auto* failure = std::get_if<Error>(&session)) return *failure;
-  const auto folder = folder_of_session(std::get<fs::path>(session));
-  if (const auto* failure = std::get_if<Error>(&folder)) return *failure;
-  return replay::UnparsedLaunch::open(fs::absolute(std::get<fs::path>(folder), error));
+  const fs::path folder = folder_of_session(choose_session(options.output, options.folder));
+  return taken(replay::UnparsedLaunch::open(fs::absolute(folder, error)));
 }
 
-Result<replay::LaunchFolder> open_launch(const ReplayOptions& options) {
-  auto found = find_launch(options);
-  if (const auto* failure = std::get_if<Error>(&found)) return *failure;
-  auto& unparsed = std::get<replay::UnparsedLaunch>(found);
+replay::LaunchFolder open_launch(const ReplayOptions& options) {
+  replay::UnparsedLaunch unparsed = find_launch(options);
   if (!unparsed.why_foreign().empty() && !options.foreign) {
-    return Error{
+    throw Error{
         fmt::format("not run, because the launch may belong to another user: {}. A replay would run its "
                     "device code on your GPU",
                     unparsed.why_foreign()),
         "if you trust the launch, run: cudadiag replay --foreign " + diagnose::shell_word(unparsed.path().string())};
   }
-  return std::move(unparsed).parse();
+  return taken(std::move(unparsed).parse());
 }
 
 void announce(const replay::LaunchFolder& folder, const ReplayOptions& options) {
@@ -102,20 +94,15 @@ int carry_out(const ReplayOptions& options) {
   const ReplayPlan& plan = options.plan;
   std::error_code error;
   if (!plan.minimal.empty() && fs::exists(plan.minimal, error)) {
-    say(Error{plan.minimal + " already exists", "choose a new folder for --write"});
-    return kOwnFailure;
+    throw Error{plan.minimal + " already exists", "choose a new folder for --write"};
   }
-  auto opened = open_launch(options);
-  if (const auto* failure = std::get_if<Error>(&opened)) return say(*failure), kOwnFailure;
-  const auto& folder = std::get<replay::LaunchFolder>(opened);
+  const replay::LaunchFolder folder = open_launch(options);
   announce(folder, options);
   launch::SignalRelay relay;
   const supervise::PlaySettings settings{
       chosen_gpu(folder, plan), std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit * 1000))};
   supervise::LaunchPlayer player(folder, relay, settings);
-  const auto replayed = run_replays(folder, plan, player);
-  if (const auto* failure = std::get_if<Error>(&replayed)) return say(*failure), kOwnFailure;
-  const auto& result = std::get<ReplayResult>(replayed);
+  const ReplayResult result = taken(run_replays(folder, plan, player));
   print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
   if (result.first.outcome == replay::Outcome::impossible || (plan.compare && result.tally.impossible > 0))
     return kOwnFailure;
@@ -153,15 +140,14 @@ int play_in_this_process(const ChildOptions& options) {
   if (options.fixed) start_without_randomised_addresses();
   // No injected tool or recorder may affect the launch.
   ::unsetenv("CUDA_INJECTION64_PATH");
-  const auto folder = replay::LaunchFolder::open(options.folder);
-  if (const auto* failure = std::get_if<Error>(&folder)) return say(*failure), kOwnFailure;
+  const replay::LaunchFolder folder = taken(replay::LaunchFolder::open(options.folder));
   if (options.visible) {
     *options.visible == supervise::kEveryGpu ? ::unsetenv("CUDA_VISIBLE_DEVICES")
                                              : ::setenv("CUDA_VISIBLE_DEVICES", options.visible->c_str(), 1);
   }
   const replay::GpuChoice gpu{options.device, options.bus, false, {}};
   const replay::PlayOrder order{gpu, options.tight, options.without, options.outputs, options.dump};
-  return replay::play(std::get<replay::LaunchFolder>(folder), order, options.answer);
+  return replay::play(folder, order, options.answer);
 }
 
 void add_child(CLI::App& app, int& status) {

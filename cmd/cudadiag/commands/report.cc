@@ -6,18 +6,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "bundle/bundle.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
-#include "options/code_rules.h"
 #include "options/help_text.h"
 #include "options/shared_options.h"
-#include "page/page.h"
 #include "report/json.h"
 #include "report/sarif.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
+#include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "terminal/terminal.h"
 
@@ -89,25 +87,25 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
 
 // Users may put a file name after --json or --sarif, because --html accepts one. cudadiag then takes the name for that
 // of a session.
-base::Error with_hint(base::Error failure, const ReportOptions& options) {
-  const char* option = options.format == Format::json    ? "--json"
-                       : options.format == Format::sarif ? "--sarif"
-                                                         : nullptr;
-  if (option != nullptr && options.session.ends_with(std::string(".") + (option + 2))) {
-    failure.hint = std::string(option) + " prints to standard output: cudadiag report " + option + " > " +
-                   diagnose::shell_word(options.session);
+std::filesystem::path chosen_folder(const ReportOptions& options) {
+  try {
+    return choose_session(options.output, options.session);
+  } catch (base::Error& failure) {
+    const char* option = options.format == Format::json    ? "--json"
+                         : options.format == Format::sarif ? "--sarif"
+                                                           : nullptr;
+    if (option != nullptr && options.session.ends_with(std::string(".") + (option + 2))) {
+      failure.hint = std::string(option) + " prints to standard output: cudadiag report " + option + " > " +
+                     diagnose::shell_word(options.session);
+    }
+    throw;
   }
-  return failure;
 }
 
 int carry_out(const ReportOptions& options) {
-  if (const auto wrong = wrong_bundle(options)) return say(*wrong), kOwnFailure;
-  const auto folder = choose_session(options.output, options.session);
-  if (const auto* failure = std::get_if<base::Error>(&folder)) return say(with_hint(*failure, options)), kOwnFailure;
-  auto opened = session::open_session(std::get<std::filesystem::path>(folder));
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
-  auto& session = std::get<session::Session>(opened);
-  if (const auto unknown = add_rules(options.code_rules, session)) return say(*unknown), kOwnFailure;
+  if (const auto wrong = wrong_bundle(options)) throw *wrong;
+  session::Session session = taken(session::open_session(chosen_folder(options)));
+  if (const auto unknown = add_rules(options.code_rules, session)) throw *unknown;
   if (options.format == Format::html) return write_page(session, options.page);
   const diagnose::Diagnosis found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);

@@ -1,11 +1,11 @@
-// `cudadiag run`: runs a command and reports its first CUDA failure.
+// The subcommands that run a command and report what they find: `run` its first CUDA failure, `races` the races between
+// its streams, `nans` the first NaN that it uses.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "commands/commands.h"
-#include "options/code_rules.h"
 #include "options/command_line.h"
 #include "options/help_text.h"
 #include "options/shared_options.h"
@@ -135,6 +135,63 @@ void add_run(CLI::App& app, int& status) {
   command->callback([run, hang, &status, command] {
     take(*hang, *run);
     status = carry_out(command, *run);
+  });
+}
+
+void add_races(CLI::App& app, int& status) {
+  auto races = std::make_shared<RunOptions>();
+  races->recording.record.races = races->print_no_race = true;
+  auto* command = app.add_subcommand("races", "run a command and report races between its streams");
+  add_output(command, races->recording.output);
+  add_verbosity(command, races->verbosity);
+  add_recording(command, races->recording.record);
+  add_full_log(command, races->recording.full_log);
+  auto* stop = add_stop_on_race(command, races->stop_on_race);
+  command
+      ->add_flag("--tensors", races->recording.tensor_races,
+                 "compare the bytes that PyTorch's operators use, instead of watching CUDA calls")
+      ->excludes(stop);
+  command->add_flag_callback(
+      "--no-host-writes", [races] { races->recording.record.host_writes = false; },
+      "do not check whether the host changes the source of a copy too early");
+  group(command, "Races", {"--stop-on-race", "--no-host-writes"});
+  add_rerun_mode(command, races->rerun_mode, "whether to rerun the command to name the racing tensors");
+  add_error_exit_status(command, races->error_exit_status);
+  add_json_file(command, races->json);
+  add_code_rules(command);
+  add_command(command, races->recording.command);
+  name_page(command);
+  command->callback([races, &status, command] {
+    races->recording.code_rules = code_rules(*command);
+    if (races->recording.tensor_races) {
+      races->rerun_mode = RerunMode::never;
+      races->recording.record.races = races->print_no_race = false;
+    }
+    status = run(*races);
+  });
+}
+
+void add_nans(CLI::App& app, int& status) {
+  auto nans = std::make_shared<RunOptions>();
+  nans->rerun_mode = RerunMode::never;
+  supervise::NansOptions& checks = nans->recording.nans.emplace();
+  auto* command = app.add_subcommand("nans", "run a PyTorch program and report the first NaN that it uses");
+  add_output(command, nans->recording.output);
+  add_verbosity(command, nans->verbosity);
+  command->add_flag("--also-inf", checks.also_infinite, "also report infinite elements, even masks of -inf");
+  command->add_flag("--blocking", checks.blocking,
+                    "wait for each check on a GPU, to report the NaN element and its inputs");
+  add_number(command, "--history", checks.history,
+             NumberRange<unsigned>{4096u, 1u << 24, "number from 4096 to 16777216"}, "N",
+             "how many checks may be outstanding on a GPU; default: 65536");
+  add_error_exit_status(command, nans->error_exit_status);
+  add_json_file(command, nans->json);
+  add_code_rules(command);
+  add_command(command, nans->recording.command);
+  name_page(command);
+  command->callback([nans, &status, command] {
+    nans->recording.code_rules = code_rules(*command);
+    status = run(*nans);
   });
 }
 

@@ -31,7 +31,7 @@
 #include "report/status/status_text.h"
 #include "session/notes/unrecorded.h"
 #include "session/ownership.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
@@ -56,12 +56,8 @@ struct StatusOptions {
 };
 
 int carry_out(const StatusOptions& options) {
-  auto opened = choose_run(options.output, options.session);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
-  auto& run = std::get<supervise::LiveRun>(opened);
-  const auto read = run.read();
-  if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
-  const auto& session = std::get<session::Session>(read);
+  supervise::LiveRun run = choose_run(options.output, options.session);
+  const session::Session session = taken(run.read());
   if (session.processes.empty() && session::is_unused(session.folder)) {
     return say(session::finished_name(session.folder).string() + ": " + session::why_unused(session.folder)),
            kOwnFailure;
@@ -141,9 +137,7 @@ std::string heading(const session::Session& session) {
 }
 
 int follow_run(const StatusOptions& options) {
-  auto opened = choose_run(options.output, options.session);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
-  auto& run = std::get<supervise::LiveRun>(opened);
+  supervise::LiveRun run = choose_run(options.output, options.session);
   std::string last_words;
   bool shown = false;
   {
@@ -208,9 +202,7 @@ class Check {
   int run() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(*options_.check);
     while (true) {
-      const auto read = run_.read();
-      if (const auto* failure = std::get_if<base::Error>(&read)) return say(*failure), kOwnFailure;
-      const auto& session = std::get<session::Session>(read);
+      const session::Session session = taken(run_.read());
       if (!run_.goes_on().value_or(false)) {
         return say("nothing to check: " + run_.folder().string() + " is not a run in progress on this machine"),
                kOwnFailure;
@@ -284,9 +276,8 @@ class Check {
 };
 
 int check_run(const StatusOptions& options) {
-  auto opened = choose_run(options.output, options.session);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return say(*failure), kOwnFailure;
-  return Check(std::get<supervise::LiveRun>(opened), options).run();
+  supervise::LiveRun run = choose_run(options.output, options.session);
+  return Check(run, options).run();
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 #include "analyse/coverage_notes.h"
 #include "base/plain_folder.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
 

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/environment.h"
 #include "report/text.h"
 #include "run/run_options.h"
+#include "session/session.h"
 #include "supervise/reruns/rerun_options.h"
 
 namespace cudadiag::command {
@@ -33,5 +35,19 @@ void add_error_exit_status(CLI::App* command, std::optional<int>& status);
 void add_json_file(CLI::App* command, std::string& file);
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
+
+// The options --user-code and --not-user-code classify code as the user's own or not.
+void add_code_rules(CLI::App* command);
+
+// Returns the rules in command-line order. For a path that contains symbolic links, adds the same rule for the real
+// path.
+std::vector<session::CodeRule> code_rules(const CLI::App& command);
+
+// Returns an error if the path of a rule exists neither on this machine nor in the session. The session may have been
+// recorded on another machine. `session` may be null.
+std::optional<base::Error> unknown_path(const std::vector<session::CodeRule>& rules, const session::Session* session);
+
+// Adds rules to those of the session, unless unknown_path() returns an error for them.
+std::optional<base::Error> add_rules(const std::vector<session::CodeRule>& rules, session::Session& session);
 
 }  // namespace cudadiag::command

@@ -7,9 +7,7 @@
 
 #include "evidence/tools/sanitizer_text.h"
 #include "replay/launch_folder.h"
-#include "replay/output_comparison.h"
 #include "replay/player.h"
-#include "replay/smallest_set.h"
 #include "replay/verdict.h"
 #include "session/notes/replay_tally.h"
 #include "supervise/replays/launch_player.h"

@@ -13,8 +13,7 @@
 #include "base/plain_folder.h"
 #include "evidence/tools/sanitizer_text.h"
 #include "launch/process.h"
-#include "replay/output_comparison.h"
-#include "replay/smallest_set.h"
+#include "replay/verdict.h"
 #include "supervise/tools/external_tools.h"
 
 namespace cudadiag::command {

@@ -1,5 +1,4 @@
-#include "run/rerun_offer.h"
-
+// Reruns the command after a run.
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"
 #include "run/rerun_speech.h"
+#include "run/watched_run.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/passes.h"

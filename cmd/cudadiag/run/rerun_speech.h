@@ -1,6 +1,7 @@
 // Prints messages about the reruns to standard error.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,5 +37,8 @@ class RerunSpeech : public supervise::RerunListener {
   std::function<void(const analyse::Analysis&)> after_each_;
   std::optional<Progress> progress_;
 };
+
+// Returns the end of a message: how to run cuda-gdb on a GPU core dump if cudadiag cannot run it.
+std::string debugger_advice(const std::filesystem::path& dump);
 
 }  // namespace cudadiag::command

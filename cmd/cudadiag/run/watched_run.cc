@@ -23,15 +23,10 @@
 #include "launch/children.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
-#include "launch/input.h"
-#include "launch/process.h"
 #include "launch/xid_events.h"
-#include "options/code_rules.h"
-#include "run/rerun_offer.h"
-#include "run/run_report.h"
-#include "sessions/chosen_window.h"
+#include "options/shared_options.h"
 #include "sessions/findings.h"
-#include "supervise/recording.h"
+#include "sessions/session_choice.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_times.h"
 #include "supervise/run_watch.h"
@@ -341,11 +336,10 @@ int run(const RunOptions& given) {
   // A write to a closed pipe, or beyond a file size limit, must return an error. A fatal signal would prevent cudadiag
   // from returning the target's status.
   for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
-  if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
+  if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) throw *unknown;
   if (!options.arm.empty()) {
-    auto window = window_of_session(options.arm, options.recording.output);
-    if (const auto* failure = std::get_if<base::Error>(&window)) return say(*failure), kOwnFailure;
-    options.recording.window = supervise::with_patience(std::get<std::string>(window), options.rerun.patience);
+    options.recording.window =
+        supervise::with_patience(window_of_session(options.arm, options.recording.output), options.rerun.patience);
   }
   if (!options.json.empty()) empty_older_report(options.json);
   const std::vector<std::string>& command = options.recording.command;

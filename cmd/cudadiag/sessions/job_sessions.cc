@@ -13,8 +13,9 @@
 #include "analyse/hangs/hang.h"
 #include "analyse/site_keys.h"
 #include "session/ownership.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "sessions/session_choice.h"
+#include "terminal/terminal.h"
 #include "wire/hash.h"
 
 namespace cudadiag::command {
@@ -26,13 +27,9 @@ namespace fs = std::filesystem;
 // In a job with more sessions than this, each session is closed after reading, and opened again for printing.
 constexpr std::size_t kSessionsKept = 16;
 
-base::Result<std::unique_ptr<OpenSession>> open_session(const fs::path& folder) {
-  auto opened = choose_run(std::nullopt, folder.string());
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  auto& run = std::get<supervise::LiveRun>(opened);
-  auto read = run.read();
-  if (const auto* failure = std::get_if<base::Error>(&read)) return *failure;
-  auto& session = std::get<session::Session>(read);
+std::unique_ptr<OpenSession> open_session(const fs::path& folder) {
+  supervise::LiveRun run = choose_run(std::nullopt, folder.string());
+  session::Session session = taken(run.read());
   run.add_host_stacks(session);
   return std::make_unique<OpenSession>(std::move(session));
 }
@@ -113,10 +110,8 @@ struct Summary {
 };
 
 // `sessions`: the number of sessions in the job.
-base::Result<Summary> summary_of(const fs::path& folder, std::size_t sessions) {
-  auto opened = open_session(folder);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  auto open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
+Summary summary_of(const fs::path& folder, std::size_t sessions) {
+  std::unique_ptr<OpenSession> open = open_session(folder);
   Summary summary;
   for (const session::Process& process : open->session.processes) {
     const bool takes_part = analyse::calls_collectives(process) || !process.record.communicators.empty();
@@ -134,21 +129,24 @@ base::Result<Summary> summary_of(const fs::path& folder, std::size_t sessions) {
 
 }  // namespace
 
-base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders) {
+JobSessions JobSessions::read(const std::vector<fs::path>& folders) {
   std::vector<std::optional<base::Result<Summary>>> read(folders.size());
   in_parallel(folders.size(), [&](std::size_t i) {
-    read[i] = summary_of(folders[i], folders.size());
+    try {
+      read[i] = summary_of(folders[i], folders.size());
+    } catch (const base::Error& failure) {
+      read[i] = failure;  // the first one, in the order of the folders, is printed
+    }
     return std::holds_alternative<Summary>(*read[i]);
   });
   JobSessions job;
   std::map<int, fs::path> owners;
   for (std::size_t i = 0; i < folders.size(); ++i) {
-    if (const auto* failure = std::get_if<base::Error>(&*read[i])) return *failure;
-    Summary& summary = std::get<Summary>(*read[i]);
+    Summary summary = taken(*std::move(read[i]));
     for (const int rank : summary.ranks) {
       const auto [known, is_new] = owners.emplace(rank, folders[i]);
       if (is_new || known->second == folders[i]) continue;
-      return base::Error{
+      throw base::Error{
           fmt::format("rank {} is in two sessions: {} and {}", rank, known->second.string(), folders[i].string()),
           "give only the sessions of one run of the job"};
     }
@@ -157,23 +155,17 @@ base::Result<JobSessions> JobSessions::read(const std::vector<fs::path>& folders
   return job;
 }
 
-base::Result<OpenSession*> JobSessions::open(JobSession& session) {
+OpenSession& JobSessions::open(JobSession& session) {
   if (session.open == nullptr) {
     if (sessions_.size() > kSessionsKept && latest_ != nullptr) latest_->open.reset();
     latest_ = &session;
-    auto opened = open_session(session.folder);
-    if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-    session.open = std::move(std::get<std::unique_ptr<OpenSession>>(opened));
+    session.open = open_session(session.folder);
   }
-  return session.open.get();
+  return *session.open;
 }
 
-std::optional<base::Error> JobSessions::read_collectives(JobSession& session) {
-  if (session.collectives) return std::nullopt;
-  const auto opened = open(session);
-  if (const auto* failure = std::get_if<base::Error>(&opened)) return *failure;
-  session.collectives = collectives_of(std::get<OpenSession*>(opened)->session, sessions_.size() > 1);
-  return std::nullopt;
+void JobSessions::read_collectives(JobSession& session) {
+  if (!session.collectives) session.collectives = collectives_of(open(session).session, sessions_.size() > 1);
 }
 
 bool JobSessions::knows_groups() const {

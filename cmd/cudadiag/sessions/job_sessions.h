@@ -71,16 +71,17 @@ struct JobSession {
 
 class JobSessions {
  public:
-  static base::Result<JobSessions> read(const std::vector<std::filesystem::path>& folders);
+  // Like open(), throws a base::Error if a session cannot be read.
+  static JobSessions read(const std::vector<std::filesystem::path>& folders);
 
   std::vector<JobSession>& all() { return sessions_; }
   const std::vector<JobSession>& all() const { return sessions_; }
   // Opens the session unless it is already open. Only one session of a large job is open at a time, so the result is
   // valid only until the next call.
-  base::Result<OpenSession*> open(JobSession& session);
+  OpenSession& open(JobSession& session);
   // Finds the collectives of the session's processes by the names of their kernels, ignoring the calls that NCCL
   // reported.
-  std::optional<base::Error> read_collectives(JobSession& session);
+  void read_collectives(JobSession& session);
   bool knows_groups() const;
 
  private:

@@ -4,7 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analyse/hangs/rank_state.h"
+#include "base/result.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"
 #include "sessions/job_sessions.h"
@@ -17,13 +20,13 @@ struct Parting {
 };
 
 struct PartingOptions {
-  // Folder or path prefix of the dumps (sessions/flight_dumps.h); nullopt: search where PyTorch writes them.
+  // Folder or path prefix of the dumps of the Flight Recorder; nullopt: search where PyTorch writes them.
   std::optional<std::string> flight_recorder;
   bool foreign = false;  // also read the dumps of ranks in sessions that may belong to another user
 };
 
 // `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
-// that cannot be used.
-base::Result<Parting> parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
+// that cannot be used. Throws a base::Error if a session cannot be read.
+Parting parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
 
 }  // namespace cudadiag::command

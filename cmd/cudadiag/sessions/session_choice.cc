@@ -1,13 +1,30 @@
 #include "sessions/session_choice.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "analyse/record_horizon.h"
+#include "analyse/site_keys.h"
+#include "base/demangle.h"
+#include "base/printable.h"
+#include "diagnose/facts/kernel_name.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/session_state.h"
 #include "diagnose/words.h"
 #include "session/area/live_place.h"
 #include "session/notes/unrecorded.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "symbolize/symbolizer.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -57,23 +74,14 @@ void print_unused(const std::vector<session::Root>& roots, const base::Result<fs
 
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
 
-base::Result<LiveRun> open_run(const fs::path& folder) {
+LiveRun open_run(const fs::path& folder) {
   auto opened = LiveRun::open(folder);
-  if (const auto* killed = std::get_if<supervise::KilledRun>(&opened)) return failure_of(*killed);
-  if (auto* failure = std::get_if<base::Error>(&opened)) return std::move(*failure);
+  if (const auto* killed = std::get_if<supervise::KilledRun>(&opened)) throw failure_of(*killed);
+  if (auto* failure = std::get_if<base::Error>(&opened)) throw std::move(*failure);
   return std::move(std::get<LiveRun>(opened));
 }
 
-}  // namespace
-
-bool is_latest(const fs::path& folder, const std::optional<fs::path>& output) {
-  if (output) return false;
-  const auto latest = session::find_session(session::roots(std::nullopt), "");
-  std::error_code ignored;
-  return std::holds_alternative<fs::path>(latest) && fs::equivalent(std::get<fs::path>(latest), folder, ignored);
-}
-
-base::Result<fs::path> choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
+base::Result<fs::path> find_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
   const auto roots = session::roots_to_read(output);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
@@ -89,18 +97,177 @@ base::Result<fs::path> choose_session(const std::optional<fs::path>& output, con
   return found;
 }
 
-base::Result<LiveRun> choose_run(const std::optional<fs::path>& output, const std::string& wanted) {
+}  // namespace
+
+bool is_latest(const fs::path& folder, const std::optional<fs::path>& output) {
+  if (output) return false;
+  const auto latest = session::find_session(session::roots(std::nullopt), "");
+  std::error_code ignored;
+  return std::holds_alternative<fs::path>(latest) && fs::equivalent(std::get<fs::path>(latest), folder, ignored);
+}
+
+fs::path choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
+  return taken(find_session(output, wanted, older));
+}
+
+LiveRun choose_run(const std::optional<fs::path>& output, const std::string& wanted) {
   const auto roots = session::roots_to_read(output);
   if (means_latest(wanted)) {
     if (const auto live = session::newest_live(roots)) return open_run(*live);
   }
-  const auto found = choose_session(output, wanted);
-  if (const auto* folder = std::get_if<fs::path>(&found)) return open_run(*folder);
-  const auto& failure = std::get<base::Error>(found);
-  if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return failure;
-  return base::Error{
-      "no run is in progress here, and no session was found",
-      "start one with cudadiag run -- COMMAND; if you start it with -o FOLDER, use the same option here"};
+  const auto found = find_session(output, wanted, Older::allowed);
+  const bool is_missing = means_latest(wanted) && !session::obstacle_to_reading(roots);
+  if (std::holds_alternative<base::Error>(found) && is_missing) {
+    throw base::Error{
+        "no run is in progress here, and no session was found",
+        "start one with cudadiag run -- COMMAND; if you start it with -o FOLDER, use the same option here"};
+  }
+  return open_run(taken(found));
+}
+
+namespace {
+
+using analyse::RerunWindow;
+using base::Error;
+
+// std::regex_search recurses once for each character, so a very long name could overflow the stack.
+constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kKernelColumns = 60;
+
+// Returns "a, b and 3 more".
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
+}
+
+Error not_recorded(const char* what, const std::vector<std::string>& recorded) {
+  return {"no recorded operation matches", recorded.empty()
+                                               ? "to see other ways to choose an operation: cudadiag bisect --help"
+                                               : fmt::format("{}: {}", what, first_of(recorded))};
+}
+
+RerunWindow window_of_kernel(const session::Session& session, const std::string& pattern) {
+  std::regex expression;
+  try {
+    expression = std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    throw Error{"--kernel " + pattern + " is not a regular expression: " + error.what(), ""};
+  }
+  std::vector<std::string> recorded;
+  const auto matches = [&](const session::Process& process, const session::Site& site) {
+    const std::string* name = session::by_id(process.record.functions, site.function);
+    if (name == nullptr) return false;
+    const std::string written = base::demangle(*name);
+    const std::string shown = diagnose::short_kernel_name(written, kKernelColumns);
+    if (std::find(recorded.begin(), recorded.end(), shown) == recorded.end()) recorded.push_back(shown);
+    return std::regex_search(name->substr(0, kLongestName), expression) ||
+           std::regex_search(written.substr(0, kLongestName), expression);
+  };
+  RerunWindow window = analyse::window_of_sites(session, matches);
+  if (window.text.empty()) throw not_recorded("the recorded kernels are", recorded);
+  return window;
+}
+
+// Returns the user's own lines that issued operations, in the form that --site takes. Lines of `file` come first, the
+// nearest to `line` first.
+std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
+                                        const std::string& file, int line) {
+  using Key = std::tuple<bool, int, std::string, int>;
+  std::set<Key> lines;
+  const std::string name = std::filesystem::path(file).filename().string();
+  for (const session::Process& process : session.processes) {
+    for (const session::Site& site : process.record.sites) {
+      const std::string* kernel = session::by_id(process.record.functions, site.function);
+      const symbolize::Location at =
+          symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location.nearest();
+      if (!at.known()) continue;
+      const bool elsewhere = std::filesystem::path(at.file).filename() != name;
+      lines.insert({elsewhere, elsewhere ? 0 : std::abs(at.line - line), at.file, at.line});
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [elsewhere, distance, path, number] : lines) {
+    const std::string shown = diagnose::relative_path(path, session.manifest.working_directory);
+    texts.push_back(fmt::format("{}:{}", base::printable(shown), number));
+  }
+  return texts;
+}
+
+RerunWindow window_of_line(const session::Session& session, const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  int line = 0;
+  if (colon != std::string::npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
+  if (line <= 0) throw Error{"--site " + place + " is not FILE:LINE", "use a form such as --site train.py:41"};
+  const std::string file = place.substr(0, colon);
+  const auto names = [&](const std::string& path, int at) {
+    return at == line && (path == file || path.ends_with("/" + file));
+  };
+  symbolize::Symbolizer symbolizer(session);
+  const auto leads_by_it = [&](const session::Process& process, const session::Site& site) {
+    const symbolize::SourceStack stack = symbolizer.stack(process, site);
+    return std::any_of(stack.python.begin(), stack.python.end(),
+                       [&](const auto& f) { return names(f.file, f.line); }) ||
+           std::any_of(stack.native.begin(), stack.native.end(), [&](const auto& f) { return names(f.file, f.line); });
+  };
+  RerunWindow window = analyse::window_of_sites(session, leads_by_it);
+  if (window.text.empty()) {
+    throw not_recorded("the recorded lines are", recorded_lines(session, symbolizer, file, line));
+  }
+  return window;
+}
+
+// Returns the largest number of stream operations issued by one process; nullopt if a record is damaged.
+std::optional<std::uint64_t> most_issued(const session::Session& session) {
+  std::uint64_t most = 0;
+  for (const session::Process& process : session.processes) {
+    if (process.record.damaged > 0) return std::nullopt;
+    std::uint64_t issued = process.record.dropped_operations;
+    for (const session::Thread& thread : process.record.threads) issued += thread.operations;
+    most = std::max(most, issued);
+  }
+  return most;
+}
+
+RerunWindow window_of_launch(const session::Session& session, std::uint64_t wanted) {
+  for (const session::Process& process : session.processes) {
+    const analyse::IssueOrder order(process.record);
+    for (const session::Operation& operation : process.record.operations) {
+      if (order.ordinal(operation) != wanted) continue;
+      const auto key = analyse::SiteKeys(process.record).of_site(operation.site);
+      return RerunWindow{fmt::format("{:x}@{}", key, std::max(operation.site_ordinal, 1u)),
+                         fmt::format("launch {}", wanted)};
+    }
+  }
+  if (const auto most = most_issued(session); most && wanted > *most) {
+    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued only";
+    throw Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
+                "cudadiag dump lists the recorded operations"};
+  }
+  throw Error{fmt::format("operation {} was overwritten: the recording keeps only the latest operations", wanted),
+              "choose it by its line (--site) or by its kernel (--kernel)"};
+}
+
+}  // namespace
+
+std::optional<RerunWindow> chosen_window(const session::Session& session, const WindowChoice& choice) {
+  if (!choice.launch && choice.kernel.empty() && choice.site.empty()) return std::nullopt;
+  return choice.launch            ? window_of_launch(session, *choice.launch)
+         : !choice.kernel.empty() ? window_of_kernel(session, choice.kernel)
+                                  : window_of_line(session, choice.site);
+}
+
+std::string window_of_session(const std::string& name, const std::optional<std::filesystem::path>& output) {
+  const fs::path folder = taken(session::find_session(session::roots_to_read(output), name));
+  const session::Session session = taken(session::open_session(folder));
+  // The window covers all calls on the suspects' lines, because nobody can predict which call of a long job will fail.
+  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
+  if (window.text.empty()) {
+    throw Error{"the session " + session.folder.string() + " has no suspects to wait for",
+                "choose a session with an asynchronous failure from cudadiag list"};
+  }
+  return window.text;
 }
 
 }  // namespace cudadiag::command

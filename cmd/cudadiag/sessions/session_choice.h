@@ -1,10 +1,13 @@
-// Finds the session or run that the user refers to.
+// Finds the session, run or operations that the user refers to.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "analyse/reruns/rerun_window.h"
+#include "session/session.h"
 #include "supervise/recorded_processes.h"
 
 namespace cudadiag::command {
@@ -13,15 +16,28 @@ namespace cudadiag::command {
 enum class Older { allowed, refused };
 
 // Returns the session that `wanted` refers to. The newest session has nothing to show if its run is in progress or its
-// launcher was killed. In that case, prints a message and returns an older session, or returns an error.
-base::Result<std::filesystem::path> choose_session(const std::optional<std::filesystem::path>& output,
-                                                   const std::string& wanted, Older older = Older::allowed);
+// launcher was killed. In that case, prints a message and returns an older session. Like the functions below, throws a
+// base::Error if there is none.
+std::filesystem::path choose_session(const std::optional<std::filesystem::path>& output, const std::string& wanted,
+                                     Older older = Older::allowed);
 
 // Returns whether a command that names no session uses this one.
 bool is_latest(const std::filesystem::path& folder, const std::optional<std::filesystem::path>& output);
 
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.
-base::Result<supervise::LiveRun> choose_run(const std::optional<std::filesystem::path>& output,
-                                            const std::string& wanted);
+supervise::LiveRun choose_run(const std::optional<std::filesystem::path>& output, const std::string& wanted);
+
+// The options of cudadiag bisect that choose operations. The user can give only one of them.
+struct WindowChoice {
+  std::optional<std::uint64_t> launch;  // number of an operation
+  std::string kernel;                   // regular expression
+  std::string site;                     // FILE:LINE
+};
+
+// Returns nullopt if the user chose no operations. The analysis then chooses them.
+std::optional<analyse::RerunWindow> chosen_window(const session::Session& session, const WindowChoice& choice);
+
+// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).
+std::string window_of_session(const std::string& session, const std::optional<std::filesystem::path>& output);
 
 }  // namespace cudadiag::command

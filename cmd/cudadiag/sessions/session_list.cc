@@ -19,7 +19,7 @@
 #include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
 #include "session/processes.h"
-#include "session/retention.h"
+#include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/findings.h"
@@ -201,7 +201,6 @@ std::string list_json(const std::vector<ListedSession>& sessions) {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostBytes = 1u << 16;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "report/text.h"
 #include "session/session.h"
@@ -20,6 +22,14 @@ std::string fitted(const std::string& text, int file, std::size_t indent = 0);
 
 void say(const std::string& text);
 void say(const base::Error& failure);
+
+// Returns the value, or throws the error. main() prints it and exits with kOwnFailure. Call this only where nothing has
+// to be done before that.
+template <typename T>
+T taken(base::Result<T> result) {
+  if (auto* failure = std::get_if<base::Error>(&result)) throw std::move(*failure);
+  return std::get<T>(std::move(result));
+}
 // Writes the text to stderr unchanged, without adding a newline.
 void write_error_text(const std::string& text);
 

@@ -8,7 +8,7 @@
 #include "analyse/hangs/unfinished_work.h"
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 namespace {

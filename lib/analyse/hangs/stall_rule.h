@@ -23,8 +23,7 @@
 #include <vector>
 
 #include "analyse/hangs/unfinished_work.h"
-#include "session/area/area_progress.h"
-#include "session/notes/stalls.h"
+#include "session/area/ring_follower.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "analyse/analysis.h"
-#include "session/notes/stalls.h"
+#include "session/session.h"
 
 namespace cudadiag::analyse {
 

@@ -7,7 +7,7 @@
 
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {

@@ -6,7 +6,7 @@
 
 #include "analyse/coverage_notes.h"
 #include "analyse/first_failure.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 namespace {

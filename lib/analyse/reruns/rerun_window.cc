@@ -10,7 +10,7 @@
 #include "analyse/forward_launches.h"
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "wire/graph_node.h"
 #include "wire/rerun/window.h"
 

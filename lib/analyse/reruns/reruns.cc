@@ -11,7 +11,7 @@
 #include "analyse/reruns/rerun_notes.h"
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 namespace {

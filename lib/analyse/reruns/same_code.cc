@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analyse/site_keys.h"
-#include "session/property.h"
+#include "session/process_record.h"
 
 namespace cudadiag::analyse {
 

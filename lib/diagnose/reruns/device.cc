@@ -10,8 +10,8 @@
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
+#include "session/process_record.h"
 #include "session/processes.h"
-#include "session/property.h"
 #include "symbolize/source_excerpt.h"
 #include "wire/cuda_codes.h"
 

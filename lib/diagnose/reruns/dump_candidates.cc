@@ -10,7 +10,7 @@
 #include "analyse/graphs/graph_nodes.h"
 #include "analyse/graphs/stale_pointers.h"
 #include "diagnose/resolved_site.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {

@@ -91,6 +91,12 @@ class Document {
   std::uint32_t root_ = 0;
 };
 
+// Parses the document's bytes as a pickle (see pickle.cc), and adds the values to the document, which must be empty. If
+// the pickle is rejected, returns the reason as a clause: "it ends within a value".
+std::optional<std::string> read_pickle(Document& document);
+// The same for JSON.
+std::optional<std::string> read_json(Document& document);
+
 inline bool Value::is_dictionary() const {
   return document_ != nullptr && document_->kind(index_) == Document::Kind::dictionary;
 }

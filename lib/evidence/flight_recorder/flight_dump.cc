@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "evidence/flight_recorder/pickle.h"
+#include "evidence/flight_recorder/document.h"
 
 namespace cudadiag::evidence {
 namespace {

@@ -1,9 +1,12 @@
-#include "evidence/flight_recorder/pickle.h"
-
+// Reads pickles that PyTorch's C++ pickler writes (protocol 2). Supports only the operations that this pickler uses for
+// dictionaries, lists, tuples, strings, numbers and None. None of these operations imports or calls anything. Rejects
+// all other operations, and therefore also pickles that Python writes.
 #include <fmt/core.h>
 
 #include <cstring>
 #include <vector>
+
+#include "evidence/flight_recorder/document.h"
 
 namespace cudadiag::evidence {
 namespace {

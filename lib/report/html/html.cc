@@ -1,3 +1,4 @@
+// Writes the HTML page of a report.
 #include "report/html.h"
 
 #include <fmt/core.h>
@@ -5,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "diagnose/facts/place.h"
 #include "diagnose/ranks/groups.h"
@@ -13,7 +13,6 @@
 #include "report/finding_text.h"
 #include "report/html/figures.h"
 #include "report/html/markup.h"
-#include "report/sharing/redaction.h"
 #include "report/text.h"
 
 namespace cudadiag::report {

@@ -12,8 +12,8 @@
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 #include "report/page.h"
+#include "session/process_record.h"
 #include "session/processes.h"
-#include "session/property.h"
 
 namespace cudadiag::report {
 namespace {

@@ -183,8 +183,6 @@ std::string write_status_text(const diagnose::Status& status, const TextOptions&
   return StatusText(status, options).write();
 }
 
-//# Writes the state of a run as JSON (`cudadiag status --json`).
-
 namespace {
 
 Json frame(const diagnose::Location& location) {

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "session/area/area_regions.h"
-#include "session/area/call_name.h"
 #include "session/area/intern_reader.h"
-#include "session/area/launch_parameters.h"
 #include "session/area/operation_decoder.h"
 
 namespace cudadiag::session {

@@ -1,10 +1,11 @@
-// Decodes records of an area: operations, failed calls, and NCCL's communicators.
+// Decodes records of an area: operations, their parameters, failed calls, and NCCL's communicators.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "session/area/area_regions.h"
 #include "session/area/intern_reader.h"
@@ -41,5 +42,12 @@ void read_collectives(std::span<const std::byte> area, const AreaRegions& region
 // without a record thus belongs to an operation that was not queued yet, if a call was in flight. `in_flight` is the
 // number of threads inside a call, per stream.
 void leave_out_unqueued(ProcessRecord& record, std::span<const std::uint32_t> in_flight);
+
+// Reads the parameters of recent launches (wire/launch_parameters.h): adds those of the kernels in `record.operations` to `record.arguments`, if the area still has them. Also adds
+// the contents of copies that may have filled tables of addresses.
+void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
+
+// Returns the bytes of one launch's parameters. `serial` is truncated to 32 bits.
+std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial);
 
 }  // namespace cudadiag::session

@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
-#include "base/file_descriptor.h"
 #include "base/plain_folder.h"
-#include "wire/operation.h"
 
 namespace cudadiag::session {
 

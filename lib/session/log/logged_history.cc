@@ -1,5 +1,13 @@
-#include "session/log/logged_history.h"
-
+// Adds operations from a full log to a process's record. A log may have millions of operations, so this adds only the
+// few that the analysis may need. Without the log, the record has only the latest operations, which are in the rings.
+//
+//   unfinished   operations that are not known to have finished
+//   events       for each kept wait, the event record that it waited for; for each stream, the latest event record
+//                that the host saw complete
+//   forward      forward launches of the autograd nodes whose backward functions were running
+//   numbers      for each kept operation, the number of operations issued up to and including it
+//
+// The log is read twice, and is never completely in memory.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -14,6 +22,7 @@
 
 #include "base/plain_folder.h"
 #include "session/area/operation_decoder.h"
+#include "session/log/full_log.h"
 
 namespace cudadiag::session {
 

@@ -10,16 +10,16 @@ constexpr std::size_t kMostCodes = 64;
 
 }  // namespace
 
-std::string write_kernel_code(const std::vector<KernelCode>& codes) {
-  Json list = Json::array();
-  for (const KernelCode& code : codes) {
-    list.push_back({{"kernel", code.kernel},
-                    {"bank_offset", code.bank_offset},
-                    {"bank_size", code.bank_size},
-                    {"harmless_calls", code.harmless_calls},
-                    {"text", code.text}});
-  }
-  const Json document = {{"schema", kKernelCodeSchema}, {"kernels", std::move(list)}};
+void fields(KernelCode& code, auto& field) {
+  field("kernel", code.kernel);
+  field("bank_offset", code.bank_offset);
+  field("bank_size", code.bank_size);
+  field("harmless_calls", code.harmless_calls);
+  field("text", code.text);
+}
+
+std::string write_kernel_code(std::vector<KernelCode> codes) {
+  const Json document = {{"schema", kKernelCodeSchema}, {"kernels", FieldWriter::written(codes)}};
   return json_text(document, 1) + "\n";
 }
 
@@ -29,13 +29,8 @@ std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text) 
   const auto list = document.find("kernels");
   if (list == document.end() || !list->is_array() || list->size() > kMostCodes) return std::nullopt;
   std::vector<KernelCode> codes;
-  for (const Json& each : *list) {
-    if (!each.is_object()) return std::nullopt;
-    codes.push_back({text_of(each, "kernel"), integer_of<std::uint32_t>(each, "bank_offset").value_or(0),
-                     integer_of<std::uint32_t>(each, "bank_size").value_or(0), bool_of(each, "harmless_calls"),
-                     text_of(each, "text")});
-  }
-  return codes;
+  FieldReader::read(*list, codes);
+  return codes.size() == list->size() ? std::optional(std::move(codes)) : std::nullopt;
 }
 
 }  // namespace cudadiag::session

@@ -19,7 +19,7 @@ struct KernelCode {
 };
 
 // Several elements can have the same kernel name, because a program may load several kernels with one name.
-std::string write_kernel_code(const std::vector<KernelCode>& codes);
+std::string write_kernel_code(std::vector<KernelCode> codes);
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);
 
 }  // namespace cudadiag::session

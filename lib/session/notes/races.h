@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "session/work.h"
+#include "session/process_record.h"
 
 namespace cudadiag::session {
 
@@ -93,8 +93,8 @@ struct Races {
   RaceKernels kernels;
 };
 
-// Returns the text of races.json, in format "cudadiag.races/1".
-std::string write_races(const Races& races);
+// Writes races.json, in format "cudadiag.races/1".
+std::string write_races(Races races);
 // Members that are missing or have the wrong type keep their default. Returns nullopt if the text is not in this
 // format.
 std::optional<Races> parse_races(std::string_view text);

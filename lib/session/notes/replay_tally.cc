@@ -46,43 +46,30 @@ std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_fold
   return pass_folder / (wire::saved_launch::kFolderPrefix + std::to_string(pid));
 }
 
-std::string write_replay_tally(const ReplayTally& tally) {
-  const Json json = {{"runs", tally.runs},
-                     {"as_it_did", tally.as_it_did},
-                     {"otherwise", tally.otherwise},
-                     {"did_not_fail", tally.did_not_fail},
-                     {"hung", tally.hung},
-                     {"crashed", tally.crashed},
-                     {"impossible", tally.impossible},
-                     {"unsaved", tally.unsaved},
-                     {"lacks_more", tally.lacks_more},
-                     {"gpu", tally.gpu},
-                     {"why", tally.why}};
-  return json_text(json, -1) + "\n";
+void fields(ReplayTally& tally, auto& field) {
+  field("runs", tally.runs);
+  field("as_it_did", tally.as_it_did);
+  field("otherwise", tally.otherwise);
+  field("did_not_fail", tally.did_not_fail);
+  field("hung", tally.hung);
+  field("crashed", tally.crashed);
+  field("impossible", tally.impossible);
+  field("unsaved", tally.unsaved);
+  field("lacks_more", tally.lacks_more);
+  field("gpu", tally.gpu);
+  field("why", tally.why);
 }
 
+std::string write_replay_tally(ReplayTally tally) { return json_text(FieldWriter::written(tally), -1) + "\n"; }
+
 std::optional<ReplayTally> parse_replay_tally(std::string_view text) {
-  const Json json = parse_json(text);
-  if (!json.is_object()) return std::nullopt;
-  constexpr std::uint32_t kMost = 1'000'000;
-  ReplayTally tally;
-  const std::pair<const char*, unsigned*> fields[] = {{"runs", &tally.runs},
-                                                      {"as_it_did", &tally.as_it_did},
-                                                      {"otherwise", &tally.otherwise},
-                                                      {"hung", &tally.hung},
-                                                      {"did_not_fail", &tally.did_not_fail},
-                                                      {"crashed", &tally.crashed},
-                                                      {"impossible", &tally.impossible}};
-  for (const auto& [key, value] : fields) {
-    const auto number = integer_of<std::uint32_t>(json, key);
-    if (!number || *number > kMost) return std::nullopt;
-    *value = *number;
+  constexpr unsigned kMost = 1'000'000, kUnset = kMost + 1;
+  ReplayTally tally{kUnset, kUnset, kUnset, kUnset, kUnset, kUnset, kUnset};
+  if (!FieldReader::read(parse_json(text), tally)) return std::nullopt;
+  for (const unsigned count : {tally.runs, tally.as_it_did, tally.otherwise, tally.did_not_fail, tally.hung,
+                               tally.crashed, tally.impossible}) {
+    if (count > kMost) return std::nullopt;
   }
-  tally.unsaved = integer_of<std::uint64_t>(json, "unsaved").value_or(0);
-  const auto lacks = json.find("lacks_more");
-  tally.lacks_more = lacks != json.end() && lacks->is_boolean() && lacks->get<bool>();
-  tally.gpu = short_text_of(json, "gpu");
-  tally.why = short_text_of(json, "why");
   if (tally.runs != tally.failed() + tally.did_not_fail + tally.impossible) return std::nullopt;
   return tally;
 }

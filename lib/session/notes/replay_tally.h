@@ -29,7 +29,7 @@ struct ReplayTally {
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
-std::string write_replay_tally(const ReplayTally& tally);
+std::string write_replay_tally(ReplayTally tally);
 std::optional<ReplayTally> parse_replay_tally(std::string_view text);
 std::optional<ReplayTally> read_replay_tally(const std::filesystem::path& folder);
 

@@ -8,7 +8,7 @@
 #include "base/demangle.h"
 #include "replay/launch_folder.h"
 #include "session/notes/replay_tally.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "supervise/replays/launch_player.h"
 #include "symbolize/device_testimony.h"
 

@@ -8,7 +8,7 @@
 #include "analyse/reruns/eager.h"
 #include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "supervise/reruns/suspect_lines.h"
 #include "wire/cuda_codes.h"
 

@@ -24,7 +24,6 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/session_state.h"
-#include "session/pass_kind.h"
 #include "session/session.h"
 #include "supervise/reruns/rerun_options.h"
 

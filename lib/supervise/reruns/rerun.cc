@@ -19,7 +19,7 @@
 #include "launch/isolation/private_folders.h"
 #include "launch/own_libraries.h"
 #include "launch/supervised/supervised.h"
-#include "session/property.h"
+#include "session/process_record.h"
 #include "supervise/python_start.h"
 #include "supervise/race_watch.h"
 #include "supervise/recorded_processes.h"

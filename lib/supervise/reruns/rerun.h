@@ -10,7 +10,6 @@
 
 #include "launch/input.h"
 #include "launch/process.h"
-#include "session/pass_kind.h"
 #include "session/session.h"
 #include "session/session_writer.h"
 

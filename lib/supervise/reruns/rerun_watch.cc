@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "launch/endable_work.h"
-#include "session/area/area_progress.h"
+#include "session/area/ring_follower.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_listener.h"

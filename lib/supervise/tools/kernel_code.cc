@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "evidence/kernel_facts.h"
+#include "evidence/device_code.h"
 #include "session/plain_file.h"
 #include "wire/fat_binary.h"
 

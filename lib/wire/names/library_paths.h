@@ -1,5 +1,5 @@
 // Finds out from a path whether a module belongs to the user or to a library. The recorder needs this, and so do the
-// rules of the analysis (session/library_paths.h, which describes these functions).
+// rules of the analysis (session/library_paths.h).
 #pragma once
 
 #include <algorithm>
@@ -137,10 +137,14 @@ inline bool has_inductor_name(std::string_view path) {
          std::all_of(name.begin(), name.begin() + kHash, is_base32);
 }
 
+// Returns whether a compiler wrote the file at run time. These are Inductor's modules, in any folder, and Triton's
+// cached files.
 inline bool is_generated(std::string_view path) {
   return contains_any(path, kGeneratedParts) || has_inductor_name(path);
 }
 
+// Returns whether the path is in Python's own library folder or an installed package, which may be zipped:
+// `lib/python3.12/`, `site-packages/`.
 inline bool is_python_library(std::string_view path) {
   constexpr std::string_view kPackageFolders[] = {"/site-packages/",
                                                   "/dist-packages/",
@@ -154,11 +158,15 @@ inline bool is_python_library(std::string_view path) {
   return is_of_cupy || contains_any(path, kPackageFolders) || is_below_standard_library(path);
 }
 
+// Returns whether the library is the recorder, or a part of CUDA such as the driver, the runtime, CUPTI or cuBLAS.
+// Recognises the library by its soname, in any folder.
 inline bool is_cuda_module(std::string_view path) {
   const auto stem = stem_of(path);
   return equals_any(stem, kCudaStems) || starts_with_any(stem, kCudaStemPrefixes);
 }
 
+// Returns whether the module is the Python interpreter. In a stack, native frames further out than the interpreter add
+// nothing to the Python frames.
 inline bool is_interpreter(std::string_view module) {
   auto name = base_name(module);
   constexpr std::string_view kPython = "python", kLibrary = "libpython";

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "evidence/exceptions.h"
-#include "evidence/json.h"
+#include "evidence/testimony.h"
 #include "evidence/text.h"
 #include "unit/evidence/sample_dump.h"
 

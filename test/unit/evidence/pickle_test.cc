@@ -1,7 +1,6 @@
-#include "evidence/flight_recorder/pickle.h"
-
 #include <doctest/doctest.h>
 
+#include "evidence/flight_recorder/document.h"
 #include "unit/evidence/pickle_builder.h"
 
 using namespace cudadiag;

@@ -1,9 +1,7 @@
-#include "evidence/running.h"
-
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
-#include "evidence/json.h"
+#include "evidence/testimony.h"
 #include "evidence/text.h"
 #include "unit/evidence/sample_dump.h"
 

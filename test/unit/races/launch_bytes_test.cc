@@ -9,7 +9,7 @@
 
 #include "races/backlog.h"
 #include "races/feed.h"
-#include "session/area/launch_parameters.h"
+#include "session/area/operation_decoder.h"
 #include "unit/session/area_builder.h"
 #include "wire/allocation.h"
 #include "wire/race_record.h"

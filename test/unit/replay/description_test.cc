@@ -1,10 +1,10 @@
-#include "replay/description.h"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "replay/saved_launch.h"
 
 using namespace cudadiag;
 using namespace cudadiag::replay;

@@ -1,9 +1,8 @@
-#include "replay/launch_file.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "replay/saved_launch.h"
 #include "unit/replay/sample_launch.h"
 
 using namespace cudadiag;

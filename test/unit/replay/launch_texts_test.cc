@@ -1,7 +1,6 @@
-#include "replay/launch_texts.h"
-
 #include <doctest/doctest.h>
 
+#include "replay/launch_folder.h"
 #include "unit/replay/sample_launch.h"
 
 using namespace cudadiag;

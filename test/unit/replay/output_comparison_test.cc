@@ -1,11 +1,10 @@
-#include "replay/output_comparison.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "replay/verdict.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

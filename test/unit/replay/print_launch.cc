@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "replay/launch_file.h"
+#include "replay/saved_launch.h"
 #include "unit/replay/sample_launch.h"
 
 int main() {

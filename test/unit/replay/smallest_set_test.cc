@@ -1,9 +1,9 @@
-#include "replay/smallest_set.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <set>
+
+#include "replay/verdict.h"
 
 using namespace cudadiag::replay;
 

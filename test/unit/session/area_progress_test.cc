@@ -1,9 +1,8 @@
-#include "session/area/area_progress.h"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
+#include "session/area/ring_follower.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;

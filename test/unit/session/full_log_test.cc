@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "session/area/area_reader.h"
-#include "session/log/logged_history.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

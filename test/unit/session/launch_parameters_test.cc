@@ -1,9 +1,8 @@
 // Tests reading the parameters of recent launches from hand-built areas.
-#include "session/area/launch_parameters.h"
-
 #include <doctest/doctest.h>
 
 #include "session/area/area_reader.h"
+#include "session/area/operation_decoder.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;

@@ -1,4 +1,3 @@
-#include "session/log/logged_history.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
-#include "session/pass_kind.h"
-
 #include <doctest/doctest.h>
 
 #include <optional>
+
+#include "session/session.h"
 
 namespace cudadiag::session {
 namespace {

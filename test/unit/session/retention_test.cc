@@ -1,5 +1,3 @@
-#include "session/retention.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -14,7 +14,7 @@
 #include "session/manifest.h"
 #include "session/plain_file.h"
 #include "session/processes.h"
-#include "session/retention.h"
+#include "session/session_files.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"

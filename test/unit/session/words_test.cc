@@ -6,7 +6,7 @@
 
 #include "session/notes/deliveries.h"
 #include "session/notes/races.h"
-#include "session/work.h"
+#include "session/process_record.h"
 
 namespace cudadiag::session {
 namespace {

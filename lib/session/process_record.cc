@@ -1,9 +1,31 @@
-#include "session/property.h"
+#include "session/process_record.h"
 
 #include "base/text.h"
 #include "wire/names/core_dump.h"
 
 namespace cudadiag::session {
+namespace {
+
+constexpr base::Words<Work, 11> kWords = {{
+    {Work::call, "call"},
+    {Work::kernel, "kernel"},
+    {Work::graph, "graph"},
+    {Work::copy, "copy"},
+    {Work::memset, "memset"},
+    {Work::wait, "wait"},
+    {Work::write, "write"},
+    {Work::event, "event"},
+    {Work::host_function, "host function"},
+    {Work::allocation, "allocation"},
+    {Work::free, "free"},
+}};
+
+}  // namespace
+
+std::string_view word(Work work) { return base::word_of(kWords, work); }
+
+std::optional<Work> work_of(std::string_view word) { return base::value_of(kWords, word); }
+
 namespace {
 
 constexpr base::Words<Property, 20> kKeys = {{
@@ -63,6 +85,16 @@ const std::string& pci_bus_id(const ProcessRecord& record, std::size_t device) {
 
 const std::string& device_name(const ProcessRecord& record, std::size_t device) {
   return value_at(record, "device." + std::to_string(device) + ".name");
+}
+
+std::string written_name(std::string name) {
+  for (const char* suffix : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(suffix)) name.resize(name.rfind('_'));
+  }
+  const std::size_t digits = name.find_last_not_of("0123456789");
+  const bool versioned = digits != std::string::npos && digits + 1 < name.size() && digits > 0 && name[digits] == 'v' &&
+                         name[digits - 1] == '_';
+  return versioned ? name.substr(0, digits - 1) : name;
 }
 
 }  // namespace cudadiag::session

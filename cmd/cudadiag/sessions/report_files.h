@@ -1,8 +1,10 @@
-// Writes the page of `cudadiag report --html` to a file or to standard output.
+// Writes the page of `cudadiag report --html` to a file or to standard output, and the bundle of `--bundle`, which has
+// the report, the versions and the program's script for an issue tracker, without private data.
 #pragma once
 
 #include <string>
 
+#include "diagnose/facts/model.h"
 #include "session/session.h"
 
 namespace cudadiag::command {
@@ -18,5 +20,10 @@ struct PageRequest {
 
 // Returns the exit status.
 int write_page(const session::Session& session, const PageRequest& request);
+
+// Lists the contents on standard error, then writes the file. If `file` is empty, the file is named after the session
+// and written to the current folder. Returns the exit status.
+int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
+                 bool with_inputs);
 
 }  // namespace cudadiag::command
