@@ -204,7 +204,7 @@ void weigh(Failure& failure, const ProcessRecord& record, Search& found) {
 bool under_mps(const ProcessRecord& record) { return session::value_of(record, session::Property::mps) == "1"; }
 
 bool hooks_saw_nothing(const ProcessRecord& record) {
-  return record.state == wire::area::State::frozen && record.operations_issued == 0 &&
+  return record.state == wire::area::State::frozen && record.damaged == 0 && record.operations_issued == 0 &&
          session::value_of(record, session::Property::watched_by) == "hooks";
 }
 

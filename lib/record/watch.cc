@@ -42,7 +42,8 @@ bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner
                   const wire::RecordOptions& options) {
   const bool automatic = options.watch_by == wire::WatchBy::automatic;
   const bool hooks_first =
-      options.watch_by == wire::WatchBy::hooks || (automatic && !options.races && !has_unseen_runtime());
+      options.watch_by == wire::WatchBy::hooks ||
+      (automatic && !options.races && !has_unseen_runtime() && !Runtimes::are_called_by_users_code());
   if (hooks_first && start_hooks(callback, driver, interner)) return true;
   if (options.watch_by == wire::WatchBy::hooks) return false;
   char text[512];

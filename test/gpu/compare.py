@@ -92,7 +92,8 @@ def differences(case, report, marks, traceback=None):
     if not findings:
         return wrong + ["no finding"]
     first_run = report["passes"][0]["outcome"]
-    reruns = [each["outcome"] for each in report["passes"] if each["name"] == "confirm"]
+    # A rerun that also leaves a core dump says so after its outcome.
+    reruns = [each["outcome"].removesuffix(", core dump read") for each in report["passes"] if each["name"] == "confirm"]
     if GRADES.index(first_run) < GRADES.index(case.grade):
         wrong.append(f"the first run is only {first_run}, not {case.grade}")
     asynchronous = findings[0]["kind"] in ASYNCHRONOUS

@@ -159,9 +159,18 @@ void Runtimes::each_unseen(bool (*visit)(const char* path, void* data), void* da
     const auto free = std::find(seen.begin(), seen.end(), std::uintptr_t{0});
     if (known != seen.end() || free == seen.end()) continue;
     *free = files->addresses[i];
-    if (has_text(files->paths[i], kText) && !visit(files->paths[i], data)) *free = 0;
+    if (has_text(files->paths[i], ".rodata", kText) && !visit(files->paths[i], data)) *free = 0;
   }
   busy.clear(std::memory_order_release);
+}
+
+bool Runtimes::are_called_by_users_code() {
+  const Scratch<LoadedFiles> files;
+  if (files) dl_iterate_phdr(add_file, &*files);
+  for (std::size_t i = 0; files && i < files->count; ++i) {
+    if (has_text(files->paths[i], ".dynstr", "libcudart.so")) return true;
+  }
+  return false;
 }
 
 void Runtimes::meet_first() {

@@ -39,6 +39,10 @@ class Runtimes {
   // unless `visit` returned false for it.
   static void each_unseen(bool (*visit)(const char* path, void* data), void* data);
 
+  // Returns whether a module of the user's code that is loaded now calls a shared runtime. With hooks, errors that this
+  // runtime keeps to itself can be missed if the program does not check them.
+  static bool are_called_by_users_code();
+
   // looked_up() is called for each cuGetProcAddress and initialised() for each cuInit, on the calling thread, to
   // recognise runtimes as they start. initialised() returns true if a runtime starts.
   static void looked_up(std::string_view function, int version);

@@ -110,14 +110,14 @@ class ElfFile {
     return false;
   }
 
-  bool has_text(std::string_view text) const {
+  bool has_text(const char* section_name, std::string_view text) const {
     Elf64_Ehdr header;
     Elf64_Shdr names, section;
     if (!read_header(header) || !read(names, header.e_shoff + header.e_shstrndx * sizeof names)) return false;
     bool found = false;
     for (std::uint64_t i = 0; i < header.e_shnum && read(section, header.e_shoff + i * sizeof section); ++i) {
       char name[sizeof ".rodata"] = {};
-      if (!read(name, names.sh_offset + section.sh_name) || strcmp(name, ".rodata") != 0) continue;
+      if (!read(name, names.sh_offset + section.sh_name) || strcmp(name, section_name) != 0) continue;
       section.sh_size = std::min(section.sh_size, kMost);
       for_each_piece(section, kLongest, [&](std::uint64_t, std::span<const char> piece) {
         found = found || memmem(piece.data(), piece.size(), text.data(), text.size()) != nullptr;
@@ -216,6 +216,8 @@ bool find_in_executable(std::span<NamedFunction> functions) {
   });
 }
 
-bool has_text(const char* file, std::string_view text) { return ElfFile(file).has_text(text); }
+bool has_text(const char* file, const char* section, std::string_view text) {
+  return ElfFile(file).has_text(section, text);
+}
 
 }  // namespace cudadiag::record

@@ -132,7 +132,8 @@ std::string disassembled(const std::string& tool, const std::string& architectur
   std::string text = output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
   // Part of the text would be taken for the whole code.
   constexpr std::size_t kInstruction = 16;  // bytes, from sm_70 on
-  if (instructions.size() < kInstruction || text.find(mark_of(instructions.size() - kInstruction)) == text.npos) return "";
+  if (instructions.size() < kInstruction || text.find(mark_of(instructions.size() - kInstruction)) == text.npos)
+    return "";
   const std::lock_guard lock(mutex);
   if (known.size() == kMostKept) known.clear();
   if (text.size() <= kMostTextKept) known.emplace(instructions, text);

@@ -151,7 +151,8 @@ def cheapest_way_that_loses_nothing_is_chosen(machine):
 
     for what, command, options, way in (
             ("no runtime", [targets / "third_of_ten"], [], "hooks"),
-            ("a shared runtime", [targets / "unchecked_launch"], [], "hooks"),
+            ("a shared runtime that the executable calls", [targets / "unchecked_launch"], [], "cupti"),
+            ("a shared runtime", opens(machine.build / "sim/libcudart.so.13"), [], "hooks"),
             ("a runtime in the executable", [targets / "linked_runtime"], [], "cupti"),
             ("a runtime in a library of the user's", opens(solver), [], "cupti"),
             ("a runtime in an installed library", opens(installed), [], "hooks"),
