@@ -9,8 +9,10 @@
 #include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
 #include "session/process_record.h"
+#include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/suspect_lines.h"
 #include "wire/cuda_codes.h"
+#include "wire/names/record_options.h"
 
 namespace cudadiag::supervise {
 namespace {
