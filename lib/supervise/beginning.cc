@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "launch/isolation/isolation.h"
+#include "launch/isolation/overlays.h"
 #include "launch/isolation/private_folders.h"
 
 namespace cudadiag::supervise {
@@ -133,6 +134,8 @@ class Choice {
 struct Beginning::Walk {
   std::size_t entries = 0;
   SteadyClock::time_point end = SteadyClock::now() + kListing;
+  // Other file systems in the folders are not listed: a file server that does not answer would block this process.
+  std::set<fs::path> mounts = launch::mount_points();
 };
 
 Beginning Beginning::list(const std::vector<std::string>& command) {
@@ -162,7 +165,7 @@ void Beginning::add_folder(const fs::path& folder, Walk& walk) {
   for (const auto& [name, entry] : entries_of(folder)) {
     names[name] = entry.inode;
     if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) complete_ = false;
-    if (entry.is_folder && complete_) add_folder(folder / name, walk);
+    if (entry.is_folder && complete_ && !walk.mounts.contains(folder / name)) add_folder(folder / name, walk);
   }
 }
 

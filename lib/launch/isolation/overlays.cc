@@ -527,6 +527,12 @@ bool Overlays::is_full() const {
   return status.f_bfree * status.f_frsize + write_limit_ / 2 < free_before_;
 }
 
+std::set<fs::path> mount_points() {
+  std::set<fs::path> points;
+  for (MountPoint& mount : mounts_here()) points.insert(std::move(mount.path));
+  return points;
+}
+
 Entry entry_to_overlays() {
   static const Entry entry = [] {
     for (const Entry each : {Entry::direct, Entry::in_user_namespace}) {

@@ -78,6 +78,9 @@ class Overlays {
   std::uint64_t free_before_ = 0;  // bytes that were free in /dev/shm
 };
 
+// Returns the paths of the mounts that can be seen. Asks no file server, which might not answer.
+std::set<std::filesystem::path> mount_points();
+
 // Returns how reruns get overlays on this machine. Tries it in a child process, once.
 Entry entry_to_overlays();
 

@@ -482,6 +482,14 @@ def file_server_that_stops_answering_does_not_keep_the_status_of_the_first_run(m
         expect(kills.one(machine, "server", 0.1, number, "STOP").faults(), [], "what is wrong after it fell silent")
 
 
+def file_server_below_the_working_folder_is_not_asked_before_the_run(machine):
+    (served := machine.folder / "served").mkdir()
+    with file_server(served, "holds") as server:
+        os.kill(server.pid, signal.SIGUSR1)
+        result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"], cwd=machine.folder, timeout=60)
+    expect(result.returncode, machine.plain(*program("ten_launches.py")).returncode, "status")
+
+
 def second_signal_ends_a_rerun_whose_supervisor_is_stopped(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
