@@ -264,8 +264,8 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
   failures.push_back(std::move(other));
 }
 
-// If hooks saw nothing of a failure, the operation that a rerun by CUPTI proves takes its place. Returns false if there
-// is no such failure.
+// Hooks may have seen nothing of a failure. The operation that a rerun by CUPTI proves then takes its place. Returns
+// whether it did.
 bool replace_unseen(Rerun& rerun, std::span<Failure> failures) {
   const auto unseen = std::ranges::find_if(failures, [&](const Failure& failure) {
     return failure.candidates.empty() && is_asynchronous(failure.kind) && failure.code == rerun.failure->code &&

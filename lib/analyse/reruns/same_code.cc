@@ -92,12 +92,13 @@ bool has_one_place(const session::ProcessRecord& record, const SiteKeys& keys, K
 }
 
 // Returns the key of the kernel of `again`, if this kernel identifies the place in both runs; otherwise 0.
-Key identifying_kernel(const Failure& failure, const Failure& again, const Candidate& of) {
+Key identifying_kernel(const Failure& failure, const SiteKeys& keys, const Failure& again, const SiteKeys& keys_again,
+                       const Candidate& of) {
   if (is_observed_by_cupti(failure) == is_observed_by_cupti(again)) return 0;
-  const auto &first = failure.process->record, &second = again.process->record;
-  const SiteKeys keys(first), keys_again(second);
   const Key kernel = keys_again.of_kernel(of.operation->site);
-  return has_one_place(first, keys, kernel) && has_one_place(second, keys_again, kernel) ? kernel : 0;
+  const bool identifies =
+      has_one_place(failure.process->record, keys, kernel) && has_one_place(again.process->record, keys_again, kernel);
+  return identifies ? kernel : 0;
 }
 
 }  // namespace
@@ -128,7 +129,9 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
 SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);
-  const Key kernel = again.candidates.empty() ? 0 : identifying_kernel(failure, again, again.candidates.front());
+  const SiteKeys keys_again(again.process->record);
+  const Key kernel =
+      again.candidates.empty() ? 0 : identifying_kernel(failure, keys, again, keys_again, again.candidates.front());
   const auto is_of_code = [&](std::uint32_t site) {
     return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key) ||
            (kernel != 0 && keys.of_kernel(site) == kernel);
@@ -164,7 +167,7 @@ bool shares_code(const Failure& failure, const Failure& again) {
     const std::uint32_t site = candidate.operation->site;
     return std::any_of(again.candidates.begin(), again.candidates.end(), [&](const Candidate& other) {
       const Key key = keys_again.of_site(other.operation->site);
-      const Key kernel = identifying_kernel(failure, again, other);
+      const Key kernel = identifying_kernel(failure, keys, again, keys_again, other);
       return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other) ||
              (kernel != 0 && keys.of_kernel(site) == kernel);
     });

@@ -170,7 +170,7 @@ constexpr PassRow kPasses[] = {
      "Runs with TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1, waits for no operation, and shows which line of the "
      "function fails. A further rerun reads values at that line. Both results are inferred."},
     {Task::get_dump, &RerunOptions::device, adds_dump, once_unless_dumped, false, "device",
-     "after a device exception, if there is no dump yet",
+     "after a device exception, unless a rerun left a dump",
      "Runs without the recorder, and gets a GPU core dump, which shows the device line, block and thread."},
     {Task::get_hang_dump, &RerunOptions::hang_dump, adds_hang_dump, once},
     {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},

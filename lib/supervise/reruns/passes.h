@@ -6,7 +6,7 @@
 // cudadiag-run(1), which a test compares.
 //
 // A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks, and
-// the driver ends the program after the dump. This saves a rerun. A device pass follows if there is no dump.
+// the driver ends the program after the dump. If the driver writes no dump, a device pass follows.
 //
 // The order of the rows is the order of the passes. Each pass uses what the earlier ones found: the proof comes first,
 // because it may leave a single suspect, whose values the origin pass then traces and whose launch can be saved. The
