@@ -3,7 +3,7 @@
 // A rerun repeats the side effects of somebody else's program, and takes as long as the program. Therefore a pass is
 // made only if it can still add a fact, and only once. The table is read by everything that has to agree about this: the
 // offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
-// cudadiag-run(1), which a test compares.
+// cudadiag-evidence(7), which a test compares.
 //
 // A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks, and
 // the driver ends the program after the dump. If the driver writes no dump, a device pass follows.

@@ -139,7 +139,7 @@ TEST_CASE("what an option requests is wanted only with the option") {
 }
 
 TEST_CASE("the manual page has the table's words") {
-  std::ifstream page(TEST_DATA "/../../man/cudadiag-run.1");
+  std::ifstream page(TEST_DATA "/../../man/cudadiag-evidence.7");
   std::string text(std::istreambuf_iterator<char>(page), {});
   // Removes font macros, escapes and line breaks.
   text = std::regex_replace(text, std::regex(R"(\n\.BR? ([^\n]*))"), "\n$1");
