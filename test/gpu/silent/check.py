@@ -28,20 +28,24 @@ ALWAYS = {"program", "kind", "source", "needs", "gpus"}
 FIELDS = {
     "stream_race": {"item", "pairs", "accesses", "overlap", "remedy", "why"},
     "out_of_bounds": {"item", "launch", "device_line", "allocated", "access", "allocation_bytes", "past_bytes", "why"},
-    "hang": {"stuck", "also", "waits", "seconds", "may_pass", "may_fail", "ranks", "why"},
+    "hang": {"stuck", "also", "waits", "seconds", "may_pass", "may_fail", "ranks", "device", "why"},
     None: {"against", "trap"},
 }
 RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
+NO_DEVICE = "no device line"
 BROKEN, SKIPPED = "no answer", "skipped"
 GOOD = {RIGHT, SKIPPED}
+SPINS = "SPINS"  # where the threads of a kernel are that does not end
+DUMPED = "dumped"
+SPIN_FACTOR = "4"  # in `dumped`, kernels give up later, because other programs and their dumps share the GPU
 JOB = "ranks"  # the folder of programs that torchrun starts
 NOT_A_PROGRAM = {"ranks/ranks.py"}
 
 
-def marked(label):
+def marked(program):
     """Returns {mark: the numbers of its lines}."""
     lines = collections.defaultdict(set)
-    for number, text in enumerate((HERE / label["program"]).read_text().splitlines(), 1):
+    for number, text in enumerate((HERE / program).read_text().splitlines(), 1):
         if found := MARK.search(text):
             lines[found[1]].add(number)
     return lines
@@ -55,7 +59,8 @@ def marks_of(label):
         return {label["launch"], label["device_line"], label["allocated"]} - {None}
     if label["kind"] == "hang":
         of_ranks = {each["line"] for each in label["ranks"]["ranks"]} if label["ranks"] else set()
-        return ({label["stuck"], label["waits"], *label["also"]} | of_ranks) - {None}
+        of_device = {SPINS} if label["device"] and "blocks" in label["device"] else set()
+        return ({label["stuck"], label["waits"], *label["also"]} | of_ranks | of_device) - {None}
     return set()
 
 
@@ -66,7 +71,7 @@ def shortfalls(label):
     file = HERE / label["program"]
     if not file.exists():
         return ["the program is missing"]
-    text, lines, marks = file.read_text(), marked(label), marks_of(label)
+    text, lines, marks = file.read_text(), marked(label["program"]), marks_of(label)
     wrong = [f"{mark} is not marked" for mark in sorted(marks - lines.keys())]
     wrong += [f"{mark} is marked and not used" for mark in sorted(lines.keys() - marks)]
     urls = re.findall(r"https://[^ ,)]+", label["source"] or "")
@@ -87,7 +92,7 @@ def without_label(labels):
 
 def list_programs(labels):
     for label in labels:
-        marks = (f"{mark} {' '.join(map(str, sorted(numbers)))}" for mark, numbers in marked(label).items())
+        marks = (f"{mark} {' '.join(map(str, sorted(numbers)))}" for mark, numbers in marked(label["program"]).items())
         print(f"{label['program']:36} {label['kind'] or 'correct':14} {', '.join(marks)}")
 
 
@@ -105,8 +110,9 @@ def report_of(build, options, words, folder):
     """Returns the exit status, the report, and the output."""
     report = Path(folder, "report.json")
     ours = [build / "bin/cudadiag", *options, "--json", report, "-o", Path(folder, "sessions"), "--", *words]
+    variables = environment(folder) | ({"SPIN_FACTOR": SPIN_FACTOR} if "--once" in options else {})
     done = subprocess.run([str(word) for word in ours], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", env=environment(folder), timeout=LIMIT_S)
+                          errors="replace", env=variables, timeout=LIMIT_S)
     Path(folder, "output").write_text(done.stdout + done.stderr)
     return done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stdout + done.stderr
 
@@ -120,7 +126,7 @@ def line_of(location):
 
 def at_mark(label, location, *marks):
     name, line = line_of(location)
-    return name == Path(label["program"]).name and any(line in marked(label)[mark] for mark in marks if mark)
+    return name == Path(label["program"]).name and any(line in marked(label["program"])[mark] for mark in marks if mark)
 
 
 def judge_race(label, findings):
@@ -165,6 +171,28 @@ def judge_hang(label, findings, ranks):
     return RIGHT
 
 
+def judge_dumped(label, findings):
+    """Judges the device line, block and thread in the run that hung or, if no kernel runs, what it waits for instead."""
+    device = label["device"]
+    said = judged(findings, lambda finding: at_mark(label, finding["location"], label["stuck"], *label["also"]))
+    if said != RIGHT:
+        return said
+    if "cause" in device:
+        causes = {(finding["cause"] or {}).get("id") for finding in findings}
+        return RIGHT if causes == {device["cause"]} else f"causes {causes}"
+    for finding in findings:
+        found = finding["device"]
+        if not found or not found["line"]:
+            return NO_DEVICE
+        programs = [label["program"], "bounded.cuh"]
+        if not any(found["line"] in marked(each)[SPINS] for each in programs if Path(each).name == Path(found["file"]).name):
+            return f"device line {Path(found['file']).name}:{found['line']}"
+        for what in ("block", "thread"):
+            if device[what + "s"] is not None and found[what] not in device[what + "s"]:
+                return f"{what} {found[what]}"
+    return RIGHT
+
+
 def judged(findings, agrees):
     if not findings:
         return MISSED
@@ -176,11 +204,13 @@ def said_of(finding):
     """Returns kind, lines and grade, for the table."""
     places = finding["accesses"] or [{"location": finding["location"]}]
     lines = " / ".join(":".join(map(str, line_of(place.get("location")))) for place in places)
-    return f"{finding['kind']} {lines} ({finding['evidence']['grade']})"
+    device = finding.get("device") or {}
+    place = f" on the GPU {Path(device['file'] or '').name}:{device['line']} {device['block']} {device['thread']}" if device else ""
+    return f"{finding['kind']} {lines} ({finding['evidence']['grade']}){place}"
 
 
-def judge(label, report, twin):
-    findings = report["findings"]
+def judge(label, report, way):
+    findings, twin = report["findings"], way == "twin"
     if twin or label["kind"] is None:
         return FALSE_ALARM if findings else RIGHT
     ours = [finding for finding in findings if finding["kind"] == label["kind"]]
@@ -192,7 +222,7 @@ def judge(label, report, twin):
         if label["may_fail"] and not ours:
             ours = [finding for finding in findings if finding["kind"] == "async_error"]
             return judged(ours, lambda finding: at_mark(label, finding["location"], label["stuck"]))
-        said = judge_hang(label, ours, compared_ranks(report))
+        said = judge_dumped(label, ours) if way == DUMPED else judge_hang(label, ours, compared_ranks(report))
     return EXTRA if said == RIGHT and len(ours) < len(findings) else said
 
 
@@ -201,7 +231,8 @@ def ways(label):
     races, hangs = ["races"], ["run", "--hang-report", str(PATIENCE_S), "--rerun=never"]
     hangs += ["--nccl"] if label["program"].startswith(JOB + "/") else []
     if label["kind"] == "hang":
-        return [("hang", hangs, False)]
+        dumped = ["run", "--once", "--hang-after", str(PATIENCE_S), "--on-hang=end"]
+        return [("hang", hangs, False), *([(DUMPED, dumped, False)] if label["device"] else [])]
     if label["kind"]:
         return [("racing", races, False), ("twin", races, True)]
     return [("races", races, False), ("hang", hangs, False)]
@@ -220,7 +251,7 @@ def run_one(label, options, gpus):
         if Path(words[0]).is_absolute() and not Path(words[0]).exists():
             return {"all": (BROKEN, "not built: cmake --build BUILD --target silent_programs")}
         folder = tempfile.mkdtemp()
-        results[name] = judge_way(label, (options.run, ours, words, folder), twin)
+        results[name] = judge_way(label, (options.run, ours, words, folder), name)
         if options.keep and results[name][0] not in GOOD:
             kept = options.keep / name / label["program"]
             shutil.rmtree(kept, ignore_errors=True)
@@ -229,7 +260,7 @@ def run_one(label, options, gpus):
     return results
 
 
-def judge_way(label, arguments, twin):
+def judge_way(label, arguments, way):
     """Returns (judgement, what the report said) for one run."""
     try:
         status, report, text = report_of(*arguments)
@@ -239,7 +270,7 @@ def judge_way(label, arguments, twin):
         return SKIPPED, "cannot run here"
     if report is None:
         return BROKEN, text[-300:]
-    said = judge(label, report, twin)
+    said = judge(label, report, way)
     if said == MISSED and label.get("may_pass"):
         return SKIPPED, label["may_pass"]
     return said, "; ".join(map(said_of, report["findings"]))
@@ -249,17 +280,21 @@ def run_all(labels, options):
     if reason := gpu_missing():
         print(f"no GPU ({reason}): nothing was run")
         return CANNOT_RUN_HERE
-    gpus, counts, rows = gpus_here(), collections.Counter(), []
+    gpus, counts, kernels, rows = gpus_here(), collections.Counter(), collections.Counter(), []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for label, results in zip(labels, pool.map(lambda label: run_one(label, options, gpus), labels)):
             rows.append({"program": label["program"], "kind": label["kind"], "results": results})
             for way, (said, text) in results.items():
                 counts[label["kind"] if way != "twin" else "twin of " + label["kind"], said] += 1
+                if way == DUMPED and "blocks" in label["device"]:
+                    kernels[said == RIGHT] += 1
                 print(f"{label['program']:36} {way:7} {said:12} {text}".rstrip(), flush=True)
     print()
     for kind in sorted({kind or "" for kind, _ in counts}):
         of_kind = {said: count for (each, said), count in counts.items() if (each or "") == kind}
         print(f"{kind or 'correct':24} " + ", ".join(f"{count} {said}" for said, count in sorted(of_kind.items())))
+    if kernels:
+        print(f"kernels that do not end: {kernels[True]} of {kernels.total()} with device line, block and thread")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if any(said not in GOOD for _, said in counts) else 0
@@ -271,7 +306,7 @@ def main():
     parser.add_argument("--run", type=lambda text: Path(text).resolve(), metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
     parser.add_argument("--only", action="append", metavar="TEXT", help="only programs whose path contains this text")
-    parser.add_argument("--way", action="append", choices=["racing", "twin", "races", "hang"], help="only these runs")
+    parser.add_argument("--way", action="append", choices=["racing", "twin", "races", "hang", DUMPED], help="only these runs")
     parser.add_argument("--jobs", type=int, default=1, help="run this many programs at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the sessions of wrong answers here")
     options = parser.parse_args()

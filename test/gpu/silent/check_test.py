@@ -7,13 +7,13 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check import EXTRA, FALSE_ALARM, HERE, LINES, MISSED, RIGHT, judge, marked, shortfalls  # noqa: E402
+from check import DUMPED, EXTRA, FALSE_ALARM, HERE, LINES, MISSED, NO_DEVICE, RIGHT, judge, marked, shortfalls  # noqa: E402
 
 LABELS = {label["program"]: label for label in json.loads((HERE / "labels.json").read_text())}
 
 
 def place(label, mark, beside=0):
-    line = min(marked(label)[mark]) + beside if mark else None
+    line = min(marked(label["program"])[mark]) + beside if mark else None
     return {"file": f"/elsewhere/{Path(label['program']).name}", "line": line, "called_from": None}
 
 
@@ -26,8 +26,8 @@ def at(kind, label, mark, beside=0):
     return {"kind": kind, "location": place(label, mark, beside), "accesses": []}
 
 
-def said(label, *findings, twin=False, ranks=None, groups=None):
-    return judge(label, {"findings": list(findings), "ranks": ranks, "groups": groups}, twin)
+def said(label, *findings, way="", ranks=None, groups=None):
+    return judge(label, {"findings": list(findings), "ranks": ranks, "groups": groups}, way)
 
 
 class Judgement(unittest.TestCase):
@@ -58,9 +58,9 @@ class Judgement(unittest.TestCase):
 
     def test_a_finding_in_a_twin_or_a_correct_program_is_a_false_alarm(self):
         label, correct = LABELS["races/halves.cu"], LABELS["correct/quarters.cu"]
-        self.assertEqual(said(label, race(label, "FIRST", "SECOND"), twin=True), FALSE_ALARM)
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND"), way="twin"), FALSE_ALARM)
         self.assertEqual(said(correct, race(label, "FIRST", "SECOND")), FALSE_ALARM)
-        self.assertEqual((said(label, twin=True), said(correct)), (RIGHT, RIGHT))
+        self.assertEqual((said(label, way="twin"), said(correct)), (RIGHT, RIGHT))
 
     def test_a_finding_of_another_kind_does_not_count_and_is_seen(self):
         label = LABELS["races/less_or_equal.cu"]
@@ -79,6 +79,29 @@ class Judgement(unittest.TestCase):
         self.assertNotEqual(said(label, finding), RIGHT)
         self.assertEqual(said(label, finding, groups={"ranks": [came, absent], "circle": []}), RIGHT)
         self.assertNotEqual(said(label, finding, groups={"ranks": [absent, came | {"rank": 1}], "circle": []}), RIGHT)
+
+    def test_a_dumped_hang_needs_device_line_block_and_thread(self):
+        label = LABELS["hangs/lookback_gap.cu"]
+
+        def dumped(file, line, block=(3, 0, 0), thread=(0, 0, 0)):
+            device = {"file": file, "line": line, "block": list(block), "thread": list(thread)}
+            return said(label, at("hang", label, "STUCK") | {"device": device}, way=DUMPED)
+        program, header = (min(marked(file)["SPINS"]) for file in (label["program"], "bounded.cuh"))
+        self.assertEqual(dumped("/elsewhere/lookback_gap.cu", program), RIGHT)
+        self.assertEqual(dumped("/elsewhere/bounded.cuh", header), RIGHT)
+        self.assertNotEqual(dumped("/elsewhere/lookback_gap.cu", program + 1), RIGHT)
+        self.assertNotEqual(dumped("/elsewhere/other.cu", program), RIGHT)
+        self.assertNotEqual(dumped("/elsewhere/bounded.cuh", header, block=(2, 0, 0)), RIGHT)
+        self.assertNotEqual(dumped("/elsewhere/bounded.cuh", header, thread=(1, 0, 0)), RIGHT)
+        self.assertEqual(said(label, at("hang", label, "STUCK") | {"device": None}, way=DUMPED), NO_DEVICE)
+        self.assertEqual(said(label, at("hang", label, "WAITS") | {"device": None}, way=DUMPED), LINES)
+
+    def test_a_dumped_hang_without_a_kernel_needs_what_it_waits_for(self):
+        label = LABELS["hangs/value_never_written.cu"]
+        finding = at("hang", label, "STUCK") | {"device": None, "cause": {"id": "value-never-written"}}
+        self.assertEqual(said(label, finding, way=DUMPED), RIGHT)
+        self.assertNotEqual(said(label, finding | {"cause": {"id": "kernel-does-not-end"}}, way=DUMPED), RIGHT)
+        self.assertNotEqual(said(label, finding | {"cause": None}, way=DUMPED), RIGHT)
 
     def test_a_hang_that_may_fail_instead_needs_the_same_line(self):
         label = LABELS["ranks/both_send_first.py"]

@@ -8,9 +8,9 @@ __global__ void barrier(int* arrived, int expected, long long most) {
   __syncthreads();
   if (threadIdx.x == 0) {
     atomicAdd(arrived, 1);
-    appears(arrived, expected, most);
+    appears(arrived, expected, most);  // SPINS
   }
-  __syncthreads();
+  __syncthreads();  // SPINS
 }
 
 int main() {

@@ -2,7 +2,7 @@
 // Related: https://github.com/NVIDIA/nccl/issues/783 (work that another one waits for does not start)
 #include "../bounded.cuh"
 
-__global__ void consume(const int* flag, int value, long long most) { appears(flag, value, most); }
+__global__ void consume(const int* flag, int value, long long most) { appears(flag, value, most); }  // SPINS
 __global__ void produce(int* flag) { atomicExch(flag, 1); }
 
 int main() {

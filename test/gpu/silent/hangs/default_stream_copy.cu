@@ -4,7 +4,7 @@
 
 __global__ void persist(int* progress, const int* stop, int value, long long most) {
   atomicAdd(progress, 1);
-  appears(stop, value, most);
+  appears(stop, value, most);  // SPINS
 }
 
 int main() {

@@ -3,7 +3,7 @@
 // Related: https://github.com/sirius-db/sirius/pull/393 (streams that wait for each other's events)
 #include "../bounded.cuh"
 
-__global__ void wait_for(const int* word, int value, long long most) { appears(word, value, most); }
+__global__ void wait_for(const int* word, int value, long long most) { appears(word, value, most); }  // SPINS
 
 int main() {
   int *word = on_device<int>(1), *memory = on_device<int>(64);

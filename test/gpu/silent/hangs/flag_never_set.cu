@@ -2,7 +2,7 @@
 // Related: https://github.com/ai-dynamo/nixl/pull/1259 (an unbounded wait for a signal on the device)
 #include "../bounded.cuh"
 
-__global__ void wait_for_host(const int* flag, int value, long long most) { appears(flag, value, most); }
+__global__ void wait_for_host(const int* flag, int value, long long most) { appears(flag, value, most); }  // SPINS
 
 int main() {
   int* flag;

@@ -2,7 +2,7 @@
 // Report: https://github.com/NVIDIA/nccl/issues/48 and https://github.com/ml-explore/mlx/issues/2099
 #include "../bounded.cuh"
 
-__global__ void persist(const int* stop, int value, long long most) { appears(stop, value, most); }
+__global__ void persist(const int* stop, int value, long long most) { appears(stop, value, most); }  // SPINS
 
 int main() {
   int *stop, *scratch = on_device<int>(1 << 20);

@@ -3,7 +3,7 @@
 // Related: https://github.com/microsoft/onnxruntime/pull/32121 (a replay reads what the host holds at the time)
 #include "../bounded.cuh"
 
-__global__ void wait_for(const int* flag, long long most) { appears(flag, 1, most); }
+__global__ void wait_for(const int* flag, long long most) { appears(flag, 1, most); }  // SPINS
 
 int main() {
   int *flag, *memory = on_device<int>(64);

@@ -3,8 +3,8 @@
 #include "../bounded.cuh"
 
 __global__ void add_under_lock(int* lock, int* sum, int what, long long most) {
-  for (long long start = clock64(); atomicCAS(lock, 0, 1) != 0;) {
-    if (clock64() - start > most) return;
+  for (long long start = clock64(); atomicCAS(lock, 0, 1) != 0;) {  // SPINS
+    if (clock64() - start > most) return;                           // SPINS
   }
   *sum += what;
   if (what < 0) return;  // the mistake: the lock stays locked

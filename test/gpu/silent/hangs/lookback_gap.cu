@@ -7,7 +7,7 @@ __global__ void scan(const int* counts, int* published, int* sums, long long mos
   if (counts[block] == 0) return;  // the mistake
   int before = 0;
   if (block > 0) {
-    if (!appears(&published[block - 1], 1, most)) return;
+    if (!appears(&published[block - 1], 1, most)) return;  // SPINS
     before = sums[block - 1];
   }
   sums[block] = before + counts[block];

@@ -13,8 +13,8 @@ from triton.language.extra.cuda import globaltimer
 def accumulate(lock, total, release, most):
     start = globaltimer()
     taken = tl.atomic_cas(lock, 0, 1)
-    while (taken == 1) & (globaltimer() - start < most):
-        taken = tl.atomic_cas(lock, 0, 1)
+    while (taken == 1) & (globaltimer() - start < most):  # SPINS
+        taken = tl.atomic_cas(lock, 0, 1)  # SPINS
     tl.atomic_add(total, 1.0)
     if release == 0:
         tl.atomic_xchg(lock, 0)

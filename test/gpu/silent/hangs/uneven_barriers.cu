@@ -6,9 +6,9 @@ __global__ void shrink(const int* steps, int* arrived, long long most) {
   for (int step = 0; step < steps[blockIdx.x]; ++step) {
     if (threadIdx.x == 0) {
       atomicAdd(&arrived[step], 1);
-      if (!appears(&arrived[step], gridDim.x, most)) return;
+      if (!appears(&arrived[step], gridDim.x, most)) return;  // SPINS
     }
-    __syncthreads();
+    __syncthreads();  // SPINS
   }
 }
 
