@@ -39,6 +39,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   calls_.enable(options.record.races || options.record.code);
   start_saving();
+  if (options.record.end_on_failure) failed_calls_.end_process();
   if (!awaits_core_dump()) return true;
   operations_.exclusive_wait().expect_dump(core_dump_.arm(driver_, interner_, options.folder, area_.start()));
   if (options.tool_loaded_cupti) {

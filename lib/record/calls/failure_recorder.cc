@@ -1,6 +1,7 @@
 #include "record/calls/failure_recorder.h"
 
 #include "record/calls/memory_calls.h"
+#include "record/process/exits.h"
 #include "record/this_thread.h"
 #include "wire/names/core_dump.h"
 
@@ -68,7 +69,11 @@ void FailureRecorder::add(ThreadState* thread, Return returned, const CUpti_Call
   if (is_sticky(returned.code) && !operations_->frozen()) blocking_->note_if_set_late(*interner_);
   const std::uint64_t record = operations_->failures().add(thread, failed);
   if (of_driver) t_this.runtime_error = record;
-  if (!operations_->frozen()) calls_->watch_last_error();
+  if (!operations_->frozen()) {
+    calls_->watch_last_error();
+  } else if (ends_process_.exchange(false)) {
+    end_soon();
+  }
 }
 
 void FailureRecorder::ask_what_is_left(FailedCall& failed) const {

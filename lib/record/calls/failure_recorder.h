@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -29,6 +30,8 @@ class FailureRecorder {
  public:
   void attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
               const CaptureRecorder& captures, WatchedCalls& calls, const LaunchBlocking& blocking);
+  // Makes the first sticky error end the process.
+  void end_process() { ends_process_ = true; }
 
   // The thread may be null in all of these functions.
   void driver_call_failed(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uint32_t code,
@@ -69,6 +72,7 @@ class FailureRecorder {
   const CaptureRecorder* captures_ = nullptr;
   WatchedCalls* calls_ = nullptr;
   const LaunchBlocking* blocking_ = nullptr;
+  std::atomic<bool> ends_process_ = false;
 };
 
 }  // namespace cudadiag::record

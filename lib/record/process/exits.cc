@@ -1,5 +1,7 @@
 #include "record/process/exits.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +177,29 @@ void run_at_exit(void (*first)(int status)) {
   } else {
     for (int i = 0; i < kCopies; ++i) on_exit(run_handlers, nullptr);
   }
+}
+
+namespace {
+
+void* end_process(void*) {
+  constexpr timespec kMessageTime = {1, 0}, kGrace = {2, 0};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &kMessageTime, nullptr);
+  kill(getpid(), SIGTERM);
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &kGrace, nullptr);
+  _exit(128 + SIGTERM);
+}
+
+}  // namespace
+
+// The thread receives no signals, because a handler of the program must not run on it.
+void end_soon() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, end_process, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  started ? pthread_detach(thread) : kill(getpid(), SIGTERM);
 }
 
 }  // namespace cudadiag::record

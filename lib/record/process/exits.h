@@ -1,4 +1,4 @@
-// Acts when the process calls exit(), and before a context is destroyed.
+// Acts when the process calls exit(), and before a context is destroyed. Ends the process if the user asked for that.
 #pragma once
 
 #include <cupti.h>
@@ -56,5 +56,10 @@ class ExitProbe {
 // Makes exit() call `first` before all handlers that are already registered. `status` is the argument of the first call
 // of exit(). Must be called once, after CUPTI is loaded.
 void run_at_exit(void (*first)(int status));
+
+// Ends this process on a separate thread, after the same times as `run --end-on-failure`: a second for the program's own
+// messages, then SIGTERM, and two seconds later _exit(). SIGKILL would not end process 1 of a container. If a limit allows
+// no more threads, sends SIGTERM at once.
+void end_soon();
 
 }  // namespace cudadiag::record

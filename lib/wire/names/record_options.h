@@ -2,7 +2,7 @@
 // is a list of NAME=WORD items, separated by commas:
 //
 //    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   code=on
-//    watch=cupti|hooks   once=on   nccl=on   save=MIB
+//    watch=cupti|hooks   once=on   nccl=on   end=on   save=MIB
 //
 // An option keeps its default if its item is missing, or if its value is unknown to this version of the recorder.
 #pragma once
@@ -26,9 +26,10 @@ struct RecordOptions {
   bool host_writes = true;  // with `races`: find out whether the host changes the sources of copies
   bool code = false;        // store small images of device code, so that the code of a failing kernel can be examined
   WatchBy watch_by = WatchBy::automatic;
-  bool once = false;        // this run writes a GPU core dump when it fails
-  bool nccl = false;        // the recorder acts as NCCL's profiler plugin
-  unsigned save_limit = 0;  // MiB of memory to save with each launch that a rerun waits for; 0: save no launches
+  bool once = false;            // this run writes a GPU core dump when it fails
+  bool nccl = false;            // the recorder acts as NCCL's profiler plugin
+  bool end_on_failure = false;  // the recorder ends the process after a sticky error
+  unsigned save_limit = 0;      // MiB of memory to save with each launch that a rerun waits for; 0: save no launches
   bool operator==(const RecordOptions&) const = default;
 };
 
@@ -63,6 +64,7 @@ inline std::string encode(const RecordOptions& options) {
   if (options.watch_by != WatchBy::automatic) out.append(",watch=").append(word(options.watch_by));
   if (options.once) out += ",once=on";
   if (options.nccl) out += ",nccl=on";
+  if (options.end_on_failure) out += ",end=on";
   if (options.save_limit > 0) out.append(",").append(kSave).append(std::to_string(options.save_limit));
   return out;
 }
@@ -85,6 +87,7 @@ inline RecordOptions parse_record_options(std::string_view text) {
     if (item == "watch=hooks") options.watch_by = WatchBy::hooks;
     if (item == "once=on") options.once = true;
     if (item == "nccl=on") options.nccl = true;
+    if (item == "end=on") options.end_on_failure = true;
     if (item.starts_with(kSave)) {
       std::from_chars(item.data() + kSave.size(), item.data() + item.size(), options.save_limit);
     }

@@ -540,6 +540,34 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
 
 
+def program_recorded_through_env_ends_itself_after_its_failure_if_the_user_asks(machine):
+    machine.plan("fault kernel=smooth nth=3 code=700")
+    failing = program("ten_launches.py")[1]
+    lives_on = (f"import contextlib, runpy, signal, sys; sys.path.insert(0, {str(failing.parent)!r})\n"
+                "if 'ignores' in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                f"with contextlib.suppress(SystemExit): runpy.run_path({str(failing)!r})\n"
+                "print('lives on', flush=True)\n"
+                "while True: signal.pause()")
+    for options in ([], ["--once"]):
+        exports = expect_success(machine.cudadiag("env", "--end-on-failure", *options)).stdout
+        command = ["sh", "-c", exports + 'exec "$@"', "sh", sys.executable, "-c", lives_on]
+        ended = machine.plain(*command)
+        expect((ended.returncode, ended.stdout), (-signal.SIGTERM, "result 700\nlives on\n"), f"end with {options}")
+        expect(len(machine.report()["findings"]), 1, f"findings with {options}")
+    ended = machine.plain(*command, "ignores")
+    expect(ended.returncode, 128 + signal.SIGTERM, "status of a program that ignores SIGTERM")
+    # The kernel ignores the signals that process 1 sends to itself.
+    ended = in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *command)
+    expect((ended.returncode, ended.stdout), (128 + signal.SIGTERM, "result 700\nlives on\n"), "end of process 1")
+
+
+def command_for_a_failure_is_refused_by_env(machine):
+    refused = machine.cudadiag("env", "--on-failure", "reboot")
+    expect((refused.returncode, refused.stdout, machine.sessions()), (125, "", []), "result")
+    expect_in("--on-failure needs cudadiag run, which watches the program; let your watchdog run the command when cudadiag "
+              "status --check 60 exits with 1", refused.stderr, "who must watch")
+
+
 def command_that_outlives_the_dump_of_its_worker_is_ended_where_the_user_asks(machine):
     machine.plan(_dumping(machine))
     script = f"{machine.build}/targets/dumped; exec tail -f /dev/null"

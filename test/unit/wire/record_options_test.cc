@@ -11,7 +11,7 @@ using cudadiag::wire::WatchBy;
 TEST_CASE("all combinations of options are restored unchanged") {
   for (const Markers markers : {Markers::sparse, Markers::dense, Markers::off}) {
     for (const WatchBy way : {WatchBy::automatic, WatchBy::cupti, WatchBy::hooks}) {
-      for (unsigned bits = 0; bits < 128; ++bits) {
+      for (unsigned bits = 0; bits < 256; ++bits) {
         RecordOptions given;
         given.markers = markers;
         given.watch_by = way;
@@ -22,6 +22,7 @@ TEST_CASE("all combinations of options are restored unchanged") {
         given.host_writes = (bits & 16) != 0;
         given.nccl = (bits & 32) != 0;
         given.code = (bits & 64) != 0;
+        given.end_on_failure = (bits & 128) != 0;
         given.save_limit = (bits & 1) != 0 ? 2048 : 0;
         CAPTURE(encode(given));
         CHECK(parse_record_options(encode(given)) == given);
