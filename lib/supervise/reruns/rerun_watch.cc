@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "base/file_descriptor.h"
 #include "launch/endable_work.h"
 #include "session/area/ring_follower.h"
 #include "session/session_folders.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_listener.h"
+#include "wire/rerun/delivery.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -18,6 +20,8 @@ using std::chrono::milliseconds;
 
 // How long a rerun may keep running after its failure, and how long after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
+// The former, for an isolated rerun that has told all that its pass can find: nobody sees what it writes.
+constexpr auto kShortCourtesy = milliseconds(100);
 // How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
 // GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
 constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
@@ -58,6 +62,20 @@ std::uint64_t operations_of(const launch::Arena& arena) {
     operations += session::operations_so_far(launch::LiveArea(arena, area).bytes());
   }
   return operations;
+}
+
+// Returns whether a Python process has reported where a bad value came from, and its hook has stopped since. The hook
+// stops when an operation on the GPU has failed.
+bool has_traced(const std::filesystem::path& folder) {
+  namespace delivery = wire::delivery;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != delivery::kSuffix) continue;
+    const std::string lines = base::read_start(it->path(), delivery::kMostBytes);
+    const std::size_t origin = lines.find(delivery::kOrigin);
+    if (origin != lines.npos && lines.find(delivery::kStopped, origin) != lines.npos) return true;
+  }
+  return false;
 }
 
 milliseconds clamped_milliseconds(double seconds) {
@@ -121,7 +139,15 @@ milliseconds RerunWatch::patience_after(const std::optional<CutShort>& reason) c
 std::optional<session::CutShort> RerunWatch::reason_to_end() {
   if (relay_.interrupted()) return CutShort::interrupted;
   if (request_ && !failed_by_ && request_->proceed()) failed_by_ = Clock::now() + kCourtesy;
-  if (watcher_ && watcher_->take_freeze() && !failed_by_) failed_by_ = Clock::now() + kCourtesy;
+  if (watcher_ && watcher_->take_freeze() && !failed_by_) {
+    // The driver is still writing the dump, and other processes may be about to fail too.
+    const bool is_last = !spec_.dumps && arena_->claimed() == 1;
+    const bool has_told_all = is_last && spec_.isolated && spec_.kind == session::PassKind::confirm;
+    failed_by_ = Clock::now() + (has_told_all ? kShortCourtesy : kCourtesy);
+  }
+  if (spec_.isolated && spec_.kind == session::PassKind::origin && !failed_by_ && has_traced(folder_)) {
+    failed_by_ = Clock::now() + kShortCourtesy;
+  }
   const bool too_late = is_too_late();
   if (failed_by_) return std::nullopt;
   if (too_late) return CutShort::time_limit;

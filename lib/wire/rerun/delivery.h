@@ -61,7 +61,8 @@
 //  "stack":[…], "origin":[{"role":"made","operator":"aten::remainder.Scalar","value":511,"stack":[…],
 //  "batch":N,"sample":N},…]}
 //    An argument of the operator had an element that is out of bounds. "origin": where that element came from, then the
-//    operators that passed it on; empty if unknown. "value" of a step: the element's value after that step.
+//    operators that passed it on; empty if unknown. "value" of a step: the element's value after that step. If a note
+//    with kStopped follows, the process has nothing more to tell.
 //
 // In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/races/tensor_races.py), also "checking" and "note":
 //
@@ -93,5 +94,6 @@ inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;
 inline constexpr std::size_t kMostLine = 32u << 10;
 inline constexpr std::size_t kMostBytes = 16u << 20;
+inline constexpr const char *kOrigin = "{\"kind\":\"origin\"", *kStopped = "the Python hook stopped: ";
 
 }  // namespace cudadiag::wire::delivery

@@ -4,7 +4,7 @@ and say so."""
 
 import json
 
-from harness import HERE, expect, expect_in, true_line
+from harness import HERE, expect, expect_in, program, true_line
 from nans import _python
 
 FAULT = "fault kernel=smooth nth=3 code=710"
@@ -55,6 +55,18 @@ def bad_value_is_traced_where_it_is_asked_for(machine):
     expect(result.returncode, 0, "status")
     expect(_passes(machine.report())[-1], ("origin", "traced"), "passes")
     _expect_origin(machine.report())
+
+
+def rerun_that_traces_ends_when_nothing_more_can_come(machine):
+    machine.plan("fault kernel=smooth nth=1 code=710")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(*program("stays_after_tracing.py"), options=["--rerun=never"])
+    machine.cudadiag("bisect", "--isolated", "--origin", "--no-device-pass", timeout=110)
+    (finding,) = machine.report()["findings"]
+    expect(finding["origin"][0]["value"], 511, "origin")
+    manifest = machine.state / "cudadiag" / machine.sessions()[0] / "manifest.json"
+    traced = json.loads(manifest.read_text())["passes"][-1]
+    expect((traced["name"], traced["cut_short"]), ("origin", ""), "why the pass ended")
 
 
 def no_origin_is_looked_for_without_values(machine):
