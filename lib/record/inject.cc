@@ -279,16 +279,23 @@ constinit thread_local ThisThread t_this = {};
 
 namespace {
 
+// Records that the driver has written a core dump. Returns false if the dump was only requested.
+bool note_dump() {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr || !is_own_process() || t_this.inside) return true;
+  t_this.inside = true;
+  const bool failed = recorder->device_failed();
+  t_this.inside = false;
+  return failed;
+}
+
+// Runs on the driver's thread. The driver may end the process without a call of abort() that is redirected.
+void on_dump_complete(void*, int, CUdevice) { note_dump(); }
+
 // Runs instead of abort() on the driver's thread.
 void on_driver_abort() {
-  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (recorder != nullptr && is_own_process()) {
-    const bool interrupts = std::exchange(t_this.inside, true);
-    // Its GPU work never continues after a requested dump, but whoever requested the dump decides how the process ends.
-    if (!interrupts && !recorder->device_failed()) {
-      while (true) pause();
-    }
-  }
+  // Its GPU work never continues after a requested dump, but whoever requested the dump decides how the process ends.
+  while (!note_dump()) pause();
   abort();
 }
 
@@ -328,7 +335,10 @@ void start_recorder() {
   run_at_exit(at_exit);
   caching_allocator::listen(on_allocator_refusal);
   if (recorder->reads_python_stacks()) uncaught_refusal::listen(on_uncaught_refusal);
-  if (recorder->awaits_core_dump()) redirect_abort(on_driver_abort);
+  if (recorder->awaits_core_dump()) {
+    redirect_abort(on_driver_abort);
+    recorder->follow_dumps(on_dump_complete);
+  }
 }
 
 }  // namespace

@@ -111,8 +111,15 @@ class Recorder {
 
   // Call this before a fork. Returns the site of the fork, which the child's recorder reports.
   std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
-  // Called on a driver thread when the driver has written a core dump and is about to terminate the process. Returns false
-  // if the dump was only requested. The process should then not end here.
+  // Makes a driver from CUDA 13.2 on report each core dump that it has written.
+  void follow_dumps(void (*callback)(void*, int, CUdevice)) const {
+    void* handle = nullptr;
+    if (driver_.coredump_register_complete_callback != nullptr) {
+      driver_.coredump_register_complete_callback(callback, nullptr, &handle);
+    }
+  }
+  // Call this on a driver thread when the driver has written a core dump, even more than once. Returns false if the dump
+  // was only requested. The process should then not end.
   bool device_failed() {
     if (core_dump_.take_request(interner_)) return false;
     failed_calls_.device_failed(threads_.latest_in_wait());

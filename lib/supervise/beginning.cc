@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/overlays.h"
 #include "launch/isolation/private_folders.h"
@@ -24,9 +25,31 @@ namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostEntries = 20'000, kMostHidden = 1000;
+constexpr std::size_t kMostText = 8u << 20;  // bytes
 constexpr auto kListing = std::chrono::milliseconds(50);
-// A file system takes times from a clock that lags behind by up to a tick.
-constexpr auto kTick = std::chrono::milliseconds(20);
+
+std::chrono::system_clock::time_point time_of(const auto& time) {
+  const auto since = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(since));
+}
+
+// Returns the time by the clock of file systems, which lags behind by up to a tick.
+std::chrono::system_clock::time_point file_system_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return time_of(now);
+}
+
+// Returns the properties of the file, with STATX_BTIME if the file system keeps times of birth; all 0 without a file.
+struct statx properties_of(const fs::path& file) {
+  struct statx status {};
+  ::statx(AT_FDCWD, file.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &status);
+  return status;
+}
+
+bool was_born_after(const fs::path& file, std::chrono::system_clock::time_point time) {
+  return time_of(properties_of(file).stx_btime) > time;
+}
 
 struct Entry {
   ino_t inode = 0;
@@ -70,10 +93,28 @@ bool is_code(const fs::path& file, const struct stat& status) {
 class Choice {
  public:
   Choice(std::chrono::system_clock::time_point since, const session::Session& session)
-      : since_(since), own_{session.folder, session.folder.parent_path() / "latest"}, caches_(launch::cache_folders()) {
+      : since_(since),
+        session_(session.folder),
+        own_{session.folder, session.folder.parent_path() / "latest"},
+        caches_(launch::cache_folders()) {
     for (const session::Process& process : session.processes) {
       for (const session::Module& module : process.record.modules) mapped_.insert(module.path);
     }
+  }
+
+  // Returns true if the file was written since, unless it is of the session or received the program's output.
+  bool was_written(const fs::path& file) const {
+    struct stat status {
+    }, output{};
+    // The session's folder may still have the suffix ".incomplete".
+    if (!session_.empty() && file.string().starts_with(session_)) return false;
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)
+      return false;
+    for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+      if (::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev)
+        return false;
+    }
+    return true;
   }
 
   // Adds `path`, which is new, to `made`, or else what is in it.
@@ -106,13 +147,9 @@ class Choice {
 
   // Returns true if this user created the file, and everything in it if it is a folder, during the first run.
   bool can_hide(const fs::path& path) const {
-    struct statx status {};
-    const int error = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-                              STATX_BASIC_STATS | STATX_BTIME, &status);
-    if (error != 0 || (status.stx_mask & STATX_BTIME) == 0 || status.stx_uid != ::geteuid()) return false;
-    const auto born =
-        std::chrono::seconds(status.stx_btime.tv_sec) + std::chrono::nanoseconds(status.stx_btime.tv_nsec);
-    if (born + kTick < since_.time_since_epoch() || own_.contains(path) || is_cache(path)) return false;
+    const struct statx status = properties_of(path);
+    if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_uid != ::geteuid()) return false;
+    if (time_of(status.stx_btime) < since_ || own_.contains(path) || is_cache(path)) return false;
     if (!S_ISDIR(status.stx_mode)) {
       struct stat as_file {};
       as_file.st_mode = status.stx_mode;
@@ -124,6 +161,7 @@ class Choice {
   }
 
   const std::chrono::system_clock::time_point since_;
+  const std::string session_;
   const std::set<fs::path> own_;  // what cudadiag created
   const std::vector<fs::path> caches_;
   std::set<fs::path> mapped_;
@@ -140,7 +178,7 @@ struct Beginning::Walk {
 
 Beginning Beginning::list(const std::vector<std::string>& command) {
   Beginning beginning;
-  beginning.at_ = std::chrono::system_clock::now();
+  beginning.at_ = file_system_now();
   Walk walk;
   std::error_code error;
   beginning.add_folder(fs::current_path(error), walk);
@@ -178,8 +216,8 @@ Beginning::Since Beginning::since(const session::Session& session) const {
       const auto before = names.find(name);
       if (before == names.end()) {
         choice.add(folder / name, since.made);
-      } else if (before->second != entry.inode) {
-        since.replaced.push_back(folder / name);
+      } else if (before->second != entry.inode || choice.was_written(folder / name)) {
+        since.changed.push_back(folder / name);
       }
     }
   }
@@ -191,6 +229,33 @@ Beginning::Since Beginning::since(const session::Session& session) const {
   }
   // The names are arguments of another process.
   if (since.made.size() > kMostHidden) since.made.clear();
+  return since;
+}
+
+// Each path follows a letter, and ends with a zero byte.
+constexpr char kMade = 'm', kChanged = 'c';
+
+std::string written(const Beginning::Since& since) {
+  std::string text;
+  for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed)}) {
+    for (const fs::path& path : *paths) text += letter + path.string() + '\0';
+  }
+  return text;
+}
+
+Beginning::Since read_since(const fs::path& file) {
+  Beginning::Since since;
+  struct stat status {};
+  if (::lstat(file.c_str(), &status) != 0) return since;
+  const std::string text = base::read_start(file, kMostText);
+  for (std::size_t at = 0, end; (end = text.find('\0', at)) != text.npos; at = end + 1) {
+    fs::path path = text.substr(at + 1, end - at - 1);
+    if (text[at] == kChanged) {
+      since.changed.push_back(std::move(path));
+    } else if (text[at] == kMade && since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim))) {
+      since.made.push_back(std::move(path));
+    }
+  }
   return since;
 }
 
@@ -206,9 +271,9 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
   };
   std::string note;
   if (!since.made.empty()) note = "reruns did not see what the first run created: " + listed(since.made);
-  if (!since.replaced.empty()) {
-    note += (note.empty() ? "reruns" : "; they") + std::string(" saw files that the first run replaced: ") +
-            listed(since.replaced);
+  if (!since.changed.empty()) {
+    note += (note.empty() ? "reruns" : "; they") + std::string(" saw files that changed during the first run: ") +
+            listed(since.changed);
   }
   return note;
 }

@@ -26,8 +26,8 @@ class Beginning {
   static Beginning list(const std::vector<std::string>& command);
 
   struct Since {
-    std::vector<std::filesystem::path> made;      // absent at the beginning; may be hidden
-    std::vector<std::filesystem::path> replaced;  // there at the beginning, but another file has the name now
+    std::vector<std::filesystem::path> made;     // absent at the beginning; may be hidden
+    std::vector<std::filesystem::path> changed;  // written since, or another file has the name now
   };
   // Compares with the folders as they are now. `session` is the recorded first run.
   Since since(const session::Session& session) const;
@@ -41,6 +41,11 @@ class Beginning {
   std::chrono::system_clock::time_point at_;
   bool complete_ = true;
 };
+
+// The text of session::kCreatedFile, which keeps the result for later reruns.
+std::string written(const Beginning::Since& since);
+// Reads that file. Omits each name that was created again after the file.
+Beginning::Since read_since(const std::filesystem::path& file);
 
 // Returns a sentence for the report about what reruns did not see, or saw changed; empty if there is nothing to say.
 std::string note_on_beginning(const Beginning::Since& since, const std::filesystem::path& directory);

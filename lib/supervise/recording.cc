@@ -330,6 +330,15 @@ void Recording::note_end(const RunEnd& end) {
   if (writer_) writer_->remove(writer_->pass_folder() / session::kModulesFolder);
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   if (state_) state_->advance();
+  store_created();
+}
+
+void Recording::store_created() {
+  if (!beginning_ || !writer_ || (state().analysis().failures.empty() && !races_)) return;
+  const Beginning::Since since = beginning_->since(session_);
+  if (since.made.empty() && since.changed.empty()) return;
+  auto failure = writer_->store_text(writer_->pass_folder() / session::kCreatedFile, written(since));
+  if (failure) not_stored_ = std::move(failure);
 }
 
 std::optional<base::Error> Recording::store_recording() {

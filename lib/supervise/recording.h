@@ -102,8 +102,6 @@ class Recording {
 
   // Lists the program's folders before it starts, so that reruns can begin as this run does.
   void note_beginning() { beginning_ = Beginning::list(options_.command); }
-  // nullopt without note_beginning().
-  const std::optional<Beginning>& beginning() const { return beginning_; }
 
   // Reads into the session what has been recorded so far.
   void read();
@@ -158,6 +156,8 @@ class Recording {
   // Reads the code of kernels that may have failed, from the images that the recorder stored.
   void add_graph_memory();
   void add_kernel_code();
+  // Stores what the program has created, if a rerun may be wanted.
+  void store_created();
   std::optional<base::Error> store_recording();
   // Stores the manifest, with a note on what could not be stored earlier.
   std::optional<base::Error> store_manifest();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -85,6 +86,10 @@ void Gpu::start_context(CUctx_st& context, CUdevice device) {
 void Gpu::leave_dump() const {
   std::error_code error;
   std::filesystem::copy_file(plan.dump(), core_dump.file, error);
+  if (core_dump.complete != nullptr) {
+    core_dump.complete(core_dump.data, getpid(), 0);
+    std::raise(SIGABRT);
+  }
   std::abort();
 }
 

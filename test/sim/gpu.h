@@ -25,7 +25,9 @@ class Gpu {
   struct {
     bool enabled = false, on_request = false;
     std::string file, pipe;
-  } core_dump;                                        // as set by cuCoredumpSetAttributeGlobal
+    void (*complete)(void*, int, CUdevice) = nullptr;  // null before CUDA 13.2
+    void* data = nullptr;
+  } core_dump;                                        // as set by the functions cuCoredump*
   Memory memory;                                      // has a separate lock
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
   std::vector<std::shared_ptr<Capture>> captures;     // captures in progress

@@ -88,6 +88,10 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     shared_ = true;
     return {};
   }
+  if (first == "dump-callbacks") {
+    reports_dumps_ = true;
+    return {};
+  }
   if (first.starts_with("dump=")) {
     Rule rule;  // only the range of runs is used; in these runs, a dump is written
     for (std::size_t i = 1; i < words.size(); ++i) {

@@ -50,7 +50,6 @@ class Offer {
     report::TextOptions shown = text_options(options_.verbosity, STDERR_FILENO);
     shown.is_latest = is_latest(session_.folder, options_.recording.output);
     report::RerunText text(report_.report(), shown);
-    hide_what_was_made();
     RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
     supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
     for (const report::RerunMessage& message : text.finish(report_.report())) {
@@ -122,16 +121,6 @@ class Offer {
     }
     return decline(sentence(*obstacle), plan_.isolated && (is_input || obstacle->kind == Kind::mps),
                    is_of_job(*obstacle));
-  }
-
-  void hide_what_was_made() {
-    const bool writes =
-        plan_.isolated && options_.rerun.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
-    if (!writes || !recording_.beginning()) return;
-    supervise::Beginning::Since since = recording_.beginning()->since(session_);
-    std::string note = supervise::note_on_beginning(since, session_.manifest.working_directory);
-    if (!note.empty()) session_.manifest.notes.push_back(std::move(note));
-    plan_.hidden = std::move(since.made);
   }
 
   std::string way_without_asking() const {

@@ -152,7 +152,7 @@ class WatchedRun {
     }
     report_.emplace(recording_, options_);
     relay_.emplace();
-    if (options_.rerun_mode != RerunMode::never) recording_.note_beginning();
+    recording_.note_beginning();
     auto spawned = launch::Target::spawn(options_.recording.command, recording_.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
       recording_.discard();

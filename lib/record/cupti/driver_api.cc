@@ -40,6 +40,7 @@ bool DriverApi::load() {
   resolve(library, stream_get_capture_info, "cuStreamGetCaptureInfo_v3");
   resolve(library, stream_get_capture_info_v2, "cuStreamGetCaptureInfo_v2");
   resolve(library, coredump_set_attribute_global, "cuCoredumpSetAttributeGlobal");
+  resolve(library, coredump_register_complete_callback, "cuCoredumpRegisterCompleteCallback");
   resolve(library, ctx_get_device, "cuCtxGetDevice");
   resolve(library, device_get_name, "cuDeviceGetName");
   resolve(library, device_get_attribute, "cuDeviceGetAttribute");

@@ -32,6 +32,7 @@ struct DriverApi {
   CUresult (*stream_get_capture_info_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
                                          size_t*) = nullptr;                                         // 11.3
   CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;           // 12.1
+  CUresult (*coredump_register_complete_callback)(void (*)(void*, int, CUdevice), void*, void**) = nullptr;  // 13.2
   CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
   CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0

@@ -134,10 +134,12 @@ const char* CoreDump::arm(const DriverApi& driver, Interner& interner, const cha
   return file_;
 }
 
-bool CoreDump::take_request(Interner& interner) const {
+bool CoreDump::take_request(Interner& interner) {
+  if (was_requested_) return true;
   if (access(request_, F_OK) != 0) return false;
   interner.property(wire::core_dump::kProperty, wire::core_dump::kRequested);
-  return unlink(request_) == 0;
+  was_requested_ = unlink(request_) == 0;
+  return was_requested_;
 }
 
 }  // namespace cudadiag::record

@@ -37,11 +37,12 @@ class CoreDump {
   // `start` is area::kStartRealtime. Records a property, and returns the dump's path, which stays valid. If the driver
   // cannot write a dump, leaves a note and returns null.
   const char* arm(const DriverApi& driver, Interner& interner, const char* folder, std::uint64_t start);
-  // Call this when the driver has written a dump. Returns true if it was requested. Then records a property, and tells
-  // whoever requested the dump that it is complete.
-  bool take_request(Interner& interner) const;
+  // Call this when the driver has written a dump, even more than once. Returns true if the dump was requested. Then
+  // records a property, and tells whoever requested the dump that it is complete.
+  bool take_request(Interner& interner);
 
  private:
+  std::atomic<bool> was_requested_ = false;
   char file_[PATH_MAX], pipe_[PATH_MAX], request_[PATH_MAX];
 };
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
-#include <vector>
 
 #include "analyse/reruns/rerun_window.h"
 #include "launch/input.h"
@@ -38,8 +36,6 @@ struct RerunPlan {
   std::optional<analyse::RerunWindow> window{};  // a window that the user chose
   const launch::Input* input = nullptr;          // null for /dev/null
   bool isolated = false;                         // the reruns are isolated, so they can change nothing
-  std::vector<std::filesystem::path> hidden{};   // what the first run created; isolated reruns that may write do not
-                                                 // see it
 };
 
 }  // namespace cudadiag::supervise

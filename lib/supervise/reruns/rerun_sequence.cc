@@ -11,6 +11,7 @@
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "supervise/beginning.h"
 #include "supervise/replays/save_launch.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replay.h"
@@ -60,7 +61,11 @@ class RerunSequence {
         relay_(relay),
         plan_(plan),
         options_(plan.options),
-        listener_(listener) {}
+        listener_(listener) {
+    const bool writes =
+        plan.isolated && options_.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
+    if (writes) hide_what_was_made();
+  }
 
   bool run() {
     for (const PassRow& row : passes()) {
@@ -73,6 +78,15 @@ class RerunSequence {
 
  private:
   const Analysis& analysis() { return state_.analysis(); }
+
+  void hide_what_was_made() {
+    Beginning::Since since =
+        read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
+    std::string note = note_on_beginning(since, session_.manifest.working_directory);
+    std::vector<std::string>& notes = session_.manifest.notes;
+    if (!note.empty() && std::ranges::count(notes, note) == 0) notes.push_back(std::move(note));
+    hidden_ = std::move(since.made);
+  }
 
   void start(Task task) {
     switch (task) {
@@ -258,7 +272,7 @@ class RerunSequence {
     spec.input = plan_.input;
     spec.isolated = plan_.isolated;
     spec.write_limit = options_.write_limit ? std::uint64_t{*options_.write_limit} << 20 : launch::usual_write_limit();
-    if (hides_) spec.hidden = plan_.hidden;
+    spec.hidden = hidden_;
     spec.quiet_limit = quiet_limit();
     return spec;
   }
@@ -270,7 +284,7 @@ class RerunSequence {
     const Outcome outcome = analysis().reruns.back().outcome;
     const bool misses = outcome == Outcome::not_reached || outcome == Outcome::kept_from;
     if (!misses || spec.hidden.empty() || interrupted_ || any_left_) return true;
-    hides_ = false;
+    hidden_.clear();
     spec.hidden.clear();
     return add_once(spec);
   }
@@ -314,7 +328,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  bool hides_ = true;  // reruns do not see what the first run created
+  std::vector<std::filesystem::path> hidden_;  // what the first run created, which reruns do not see
 };
 
 }  // namespace

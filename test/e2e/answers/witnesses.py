@@ -357,6 +357,12 @@ def rerun_that_proves_the_line_leaves_the_dump_too(machine):
            "reruns")
 
 
+def dump_is_known_from_the_driver_s_callback_if_it_has_one(machine):
+    report = _run_with_dump(machine, plan="dump-callbacks; dump={}")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    expect(_outcome(report, "confirm"), ["proven, core dump read"], "reruns that confirm")
+
+
 def dump_that_the_driver_loses_costs_no_proof(machine):
     report = _run_with_dump(machine, plan="dump=/no/such/dump")
     expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")

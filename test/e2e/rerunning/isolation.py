@@ -247,6 +247,21 @@ def rerun_does_not_see_what_the_first_run_created(machine):
            ["reruns did not see what the first run created: out"], "notes")
 
 
+def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
+    _needs_overlays(machine)
+    machine.plan(AGAIN)
+    (machine.folder / "log").write_text("before\n")
+    script = 'mkdir out || exit 5; echo "$CUDADIAG_PASS" >>log; exec "$@"'
+    machine.run("sh", "-c", script, "sh", *program("probe.py"), options=["--rerun=never"])
+    (machine.folder / "new").write_text("made between the runs\n")
+    machine.cudadiag("bisect", "--isolated", "--no-device-pass")
+    expect(evidence(machine.report())[0], "proven", "grade")
+    expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
+           ["reruns did not see what the first run created: out; they saw files that changed during the first run: log"],
+           "notes")
+    expect((machine.folder / "log").read_text(), "before\nrecord\n", "the file of the first run")
+
+
 def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
     _needs_overlays(machine)
     machine.plan(AGAIN)

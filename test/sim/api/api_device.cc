@@ -122,6 +122,18 @@ extern "C" CUresult CUDAAPI cuCoredumpSetAttributeGlobal(CUcoredumpSettings sett
   return CUDA_SUCCESS;
 }
 
+// CUDA has this function since version 13.2.
+extern "C" CUresult CUDAAPI cuCoredumpRegisterCompleteCallback(void (*callback)(void*, int, CUdevice), void* data,
+                                                               void** out) {
+  Gpu& gpu = Gpu::instance();
+  std::lock_guard lock(gpu.mutex);
+  if (!gpu.plan.reports_dumps()) return CUDA_ERROR_NOT_SUPPORTED;
+  gpu.core_dump.complete = callback;
+  gpu.core_dump.data = data;
+  *out = nullptr;
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuDriverGetVersion, nothing, (int* driverVersion), (driverVersion)) {
   *driverVersion = CUDA_VERSION;
   return CUDA_SUCCESS;

@@ -113,9 +113,37 @@ TEST_CASE("a file that took the place of another is named, not hidden") {
   fs::rename("draft", "input.txt");
   CHECK(folder.made_since(beginning).empty());
   const auto since = beginning.since({});
-  REQUIRE(since.replaced.size() == 1);
+  REQUIRE(since.changed.size() == 1);
   CHECK(supervise::note_on_beginning(since, fs::current_path()) ==
-        "reruns saw files that the first run replaced: input.txt");
+        "reruns saw files that changed during the first run: input.txt");
+}
+
+TEST_CASE("a file that was written in place is named, not hidden") {
+  const Folder folder;
+  fs::last_write_time("input.txt", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const Beginning beginning = Beginning::list({"program"});
+  CHECK(beginning.since({}).changed.empty());
+  std::ofstream("input.txt", std::ios::app) << "more";
+  fs::last_write_time("input.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const auto since = beginning.since({});
+  CHECK(since.made.empty());
+  CHECK(since.changed == std::vector<fs::path>{fs::current_path() / "input.txt"});
+}
+
+TEST_CASE("what a later rerun reads is what was stored, without names that were created again") {
+  if (!has_births()) return;
+  const Folder folder;
+  folder.add("log\n1");
+  folder.add("again");
+  const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again", file = folder.outside() / "file";
+  std::ofstream(file) << supervise::written({{log, again}, {"changed"}});
+  fs::last_write_time(file, fs::last_write_time(log));
+  const auto whole = supervise::read_since(file);
+  CHECK(whole.made == std::vector<fs::path>{log, again});
+  CHECK(whole.changed == std::vector<fs::path>{"changed"});
+  fs::last_write_time(file, fs::last_write_time(log) - std::chrono::hours(1));
+  CHECK(supervise::read_since(file).made.empty());
+  CHECK(supervise::read_since(folder.outside() / "none").changed.empty());
 }
 
 TEST_CASE("a file that is older than the run is not hidden when it is moved here") {
