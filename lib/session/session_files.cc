@@ -110,8 +110,8 @@ bool is_of_launch(std::string_view name) {
 bool is_own_file(Level level, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
                                                                  kKept,     kArenaFile, kRunningFile};
-  static constexpr std::array<std::string_view, 8> kOfPass = {
-      kOutputFile, kDebuggerFile, kCodeFile, kKernelCodeFile, kCreatedFile, kSanitizerFile, kRaces, "dump.gpucore"};
+  static constexpr std::array<std::string_view, 8> kOfPass = {kOutputFile,  kDebuggerFile,  kCodeFile, kKernelCodeFile,
+                                                              kCreatedFile, kSanitizerFile, kRaces,    "dump.gpucore"};
   static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
                                                                 kOutputFile};
   if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());

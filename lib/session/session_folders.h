@@ -40,7 +40,7 @@ inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's fo
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
 inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
 inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see notes/kernel_code.h
-inline constexpr const char* kCreatedFile = "created";  // in the record pass: see supervise/beginning.h
+inline constexpr const char* kCreatedFile = "created";              // in the record pass: see supervise/beginning.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
 // Returns whether the name has the form "20261121-101500-4711", with or without ".incomplete".

@@ -30,15 +30,15 @@ struct DriverApi {
   CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
                                       const CUgraphEdgeData**, size_t*) = nullptr;  // _v3: 12.3
   CUresult (*stream_get_capture_info_v2)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
-                                         size_t*) = nullptr;                                         // 11.3
-  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;           // 12.1
+                                         size_t*) = nullptr;                                                 // 11.3
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, size_t*) = nullptr;                   // 12.1
   CUresult (*coredump_register_complete_callback)(void (*)(void*, int, CUdevice), void*, void**) = nullptr;  // 13.2
-  CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
-  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
-  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0
-  CUresult (*device_get_pci_bus_id)(char*, int, CUdevice) = nullptr;                                 // 4.1
-  CUresult (*driver_get_version)(int*) = nullptr;                                                    // 2.2
-  CUresult (*logs_register_callback)(void (*)(void*, int, char*, size_t), void*, void**) = nullptr;  // 12.9
+  CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                           // 2.0
+  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                               // 2.0
+  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                            // 2.0
+  CUresult (*device_get_pci_bus_id)(char*, int, CUdevice) = nullptr;                                         // 4.1
+  CUresult (*driver_get_version)(int*) = nullptr;                                                            // 2.2
+  CUresult (*logs_register_callback)(void (*)(void*, int, char*, size_t), void*, void**) = nullptr;          // 12.9
 
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;                                          // 12.3
   CUresult (*kernel_get_name)(const char**, CUkernel) = nullptr;                                          // 12.3

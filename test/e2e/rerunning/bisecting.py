@@ -6,6 +6,7 @@ import signal
 import targets
 from counted_changes import Place, lines_of
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from isolation import needs_overlays
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
@@ -272,3 +273,18 @@ def interrupted_search_exits_as_an_interrupted_command_does(machine):
     expect(search.returncode, 128 + signal.SIGINT, "status")
     expect_in("[bracketed]", shown, "report")
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
+
+
+def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
+    needs_overlays(machine)
+    machine.plan(AGAIN)
+    (machine.folder / "log").write_text("before\n")
+    script = 'mkdir out || exit 5; echo "$CUDADIAG_PASS" >>log; exec "$@"'
+    machine.run("sh", "-c", script, "sh", *program("probe.py"), options=["--rerun=never"])
+    (machine.folder / "new").write_text("made between the runs\n")
+    machine.cudadiag("bisect", "--isolated", "--no-device-pass")
+    expect(evidence(machine.report())[0], "proven", "grade")
+    expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
+           ["reruns did not see what the first run created: out; they saw files that changed during the first run: log"],
+           "notes")
+    expect((machine.folder / "log").read_text(), "before\nrecord\n", "the file of the first run")

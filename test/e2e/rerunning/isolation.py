@@ -27,7 +27,7 @@ def _ways(machine):
     return [[], [WALLS]] if "reruns may write up to " in machine.cudadiag("doctor").stdout else [[WALLS]]
 
 
-def _needs_overlays(machine):
+def needs_overlays(machine):
     if len(_ways(machine)) == 1:
         skip("mounting overlays is not allowed here")
 
@@ -237,7 +237,7 @@ def _passes(machine):
 
 
 def rerun_does_not_see_what_the_first_run_created(machine):
-    _needs_overlays(machine)
+    needs_overlays(machine)
     machine.plan(AGAIN)
     result = rerun(machine, "sh", "-c", 'mkdir out && echo "$CUDADIAG_PASS" >out/log && exec "$@"', "sh", *program("probe.py"))
     expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
@@ -247,23 +247,8 @@ def rerun_does_not_see_what_the_first_run_created(machine):
            ["reruns did not see what the first run created: out"], "notes")
 
 
-def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
-    _needs_overlays(machine)
-    machine.plan(AGAIN)
-    (machine.folder / "log").write_text("before\n")
-    script = 'mkdir out || exit 5; echo "$CUDADIAG_PASS" >>log; exec "$@"'
-    machine.run("sh", "-c", script, "sh", *program("probe.py"), options=["--rerun=never"])
-    (machine.folder / "new").write_text("made between the runs\n")
-    machine.cudadiag("bisect", "--isolated", "--no-device-pass")
-    expect(evidence(machine.report())[0], "proven", "grade")
-    expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
-           ["reruns did not see what the first run created: out; they saw files that changed during the first run: log"],
-           "notes")
-    expect((machine.folder / "log").read_text(), "before\nrecord\n", "the file of the first run")
-
-
 def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
-    _needs_overlays(machine)
+    needs_overlays(machine)
     machine.plan(AGAIN)
     first = 'test "$CUDADIAG_PASS" != record || echo data >given; cat given || exit 5; exec "$@"'
     result = rerun(machine, "sh", "-c", first, "sh", *program("probe.py"))
@@ -272,7 +257,7 @@ def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
 
 
 def rerun_that_writes_more_than_it_may_says_so(machine):
-    _needs_overlays(machine)
+    needs_overlays(machine)
     machine.plan(AGAIN)
     for fill in ("head -c 3000000 /dev/zero >large", "echo >>huge"):
         with open(machine.folder / "huge", "wb") as huge:

@@ -135,7 +135,8 @@ TEST_CASE("what a later rerun reads is what was stored, without names that were 
   const Folder folder;
   folder.add("log\n1");
   folder.add("again");
-  const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again", file = folder.outside() / "file";
+  const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again",
+                 file = folder.outside() / "file";
   std::ofstream(file) << supervise::written({{log, again}, {"changed"}});
   fs::last_write_time(file, fs::last_write_time(log));
   const auto whole = supervise::read_since(file);
