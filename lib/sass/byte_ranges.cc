@@ -81,23 +81,23 @@ std::optional<std::uint64_t> LaunchValues::word(std::uint32_t offset) const {
 class ByteRanges::Implementation {
  public:
   Implementation(std::string text, ParameterBank bank, Calls calls)
-      : text_(std::move(text)), program_(text_), instructions_(program_), bank_(bank) {
+      : text_(std::move(text)), program_(text_), bank_(bank) {
     OriginSets sets;
     Instructions noting(program_, bank, calls, 0, sets);
     if (program_.empty() || !walk(program_, noting, sets)) return;
     accesses_ = {true, noting.accesses(), {}, noting.writes_elsewhere()};
     for (const auto& [at, use] : noting.handles_by_instruction()) accesses_.handles.insert(use);
-    if (program_.size() > kMostInstructions || instructions_.unknown_opcodes() != 0) return;
+    if (program_.size() > kMostInstructions || unknown_opcodes() != 0) return;
     may_ = may_accesses(noting);
     detours_.emplace(program_);
   }
 
   const KernelAccesses& accesses() const { return accesses_; }
-  std::uint64_t unknown_opcodes() const { return instructions_.unknown_opcodes(); }
+  std::uint64_t unknown_opcodes() const { return program_.unknown_opcodes(); }
 
   std::vector<ParameterBytes> of(const LaunchValues& launch) const {
     if (!detours_) return {};
-    const FollowedLaunch::Code code{program_, instructions_, *detours_, may_, bank_};
+    const FollowedLaunch::Code code{program_, *detours_, may_, bank_};
     return FollowedLaunch(code, launch).bytes();
   }
 
@@ -124,7 +124,7 @@ class ByteRanges::Implementation {
   Followed followed(const LaunchValues& launch) const {
     const auto threads = all_threads(launch);
     if (!detours_ || !threads) return {};
-    const FollowedLaunch::Code code{program_, instructions_, *detours_, may_, bank_};
+    const FollowedLaunch::Code code{program_, *detours_, may_, bank_};
     Followed out;
     LaunchValues with_numbers = launch, plain = launch;
     with_numbers.addresses_are_numbers = true;
@@ -232,7 +232,6 @@ class ByteRanges::Implementation {
 
   const std::string text_;
   const Program program_;
-  const ThreadCode instructions_;
   const ParameterBank bank_;
   KernelAccesses accesses_;
   MayAccesses may_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sass/code/arithmetic.h"
-
 namespace cudadiag::sass {
 namespace {
 
@@ -11,12 +9,11 @@ constexpr std::size_t kMostPasses = 50;
 
 constexpr std::uint32_t kFarthestReturn = 16;  // instructions between the one that sets the return address and the call
 
-bool may_end(const Instruction& i) { return is_any(i.base(), {"EXIT", "RET", "KILL", "RTT"}); }
+bool may_end(const Instruction& i) { return i.op == Op::exit || i.op == Op::back || i.op == Op::stop; }
 
 // Returns the first instruction of the called function; kNone if the instruction calls no function in this code.
 std::uint32_t called_by(const Program& program, std::uint32_t at) {
-  const auto* target = program[at].base() == "CALL" ? program.target_of(program[at]) : nullptr;
-  return target != nullptr ? *target : kNone;
+  return program[at].op == Op::call ? program[at].target : kNone;
 }
 
 // Returns whether the called function returns to the instruction after the call.
@@ -24,9 +21,9 @@ bool returns_behind(const Program& program, std::uint32_t at) {
   if (at + 1 >= program.size()) return false;
   for (std::uint32_t before = at; before > 0 && at - before < kFarthestReturn; --before) {
     const Instruction& i = program[before - 1];
-    if (i.base() != "MOV" || !i.predicate.empty() || i.operands.size() < 2) continue;
-    const auto number = immediate(i.operands[1], 0);
-    if (number && *number == program[at + 1].address) return true;
+    if (i.base() == "MOV" && !i.is_conditional() && !i.values.empty() && i.values[0].is(program[at + 1].address)) {
+      return true;
+    }
   }
   return false;
 }
@@ -119,10 +116,10 @@ Detours::Detour Detours::found(std::uint32_t at, std::uint32_t meets) const {
         visit(here + 1);
         continue;
       }
-      out.known &= !is_any(i.base(), {"CALL", "BRX", "BRXU", "JMX", "JMXU"});
+      out.known &= i.op != Op::call && i.op != Op::table_jump;
       // The detour is known only if called functions return and never end the thread. Code outside called functions may
       // end the thread, but must not return.
-      out.known &= called ? !is_any(i.base(), {"EXIT", "KILL", "RTT"}) : i.base() != "RET";
+      out.known &= called ? i.op != Op::exit && i.op != Op::stop : i.op != Op::back;
       for (const std::uint32_t to : program_.next(here)) visit(to);
     }
   };

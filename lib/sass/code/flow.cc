@@ -10,29 +10,35 @@ constexpr std::size_t kMostText = 64u << 20;
 constexpr std::size_t kMostWork = 20'000'000;  // limits the instructions and edges to visit
 
 bool ends_path(const Instruction& i) {
-  if (i.base() == "EXIT" && !i.operands.empty()) return false;  // the operand is a condition
-  return i.predicate.empty() && is_any(i.base(), {"EXIT", "RET", "BRX", "JMX", "KILL", "BRXU", "JMXU"});
+  if (i.op == Op::exit && !i.operands.empty()) return false;  // the operand is a condition
+  return !i.is_conditional() && (i.op == Op::exit || i.op == Op::stop || i.op == Op::back || i.op == Op::table_jump);
 }
 
 bool always_jumps(const Instruction& i) {
   // A jump with a second operand is conditional.
-  return i.predicate.empty() && is_any(i.base(), {"BRA", "JMP"}) && i.operands.size() == 1 && !i.has("DIV") &&
-         !i.has("CONV");
+  return !i.is_conditional() && i.op == Op::jump && i.operands.size() == 1 && !i.has<"DIV">() && !i.has<"CONV">();
 }
 
 }  // namespace
 
 Program::Program(std::string_view text) {
+  std::unordered_map<std::uint32_t, std::uint32_t> index;  // keyed by address
   if (text.size() > kMostText) return;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (auto instruction = parse_instruction(text.substr(0, end))) {
-      index_[instruction->address] = static_cast<std::uint32_t>(code_.size());
+      index[instruction->address] = static_cast<std::uint32_t>(code_.size());
       code_.push_back(std::move(*instruction));
     }
     text = end == std::string_view::npos ? "" : text.substr(end + 1);
   }
+  set_targets(index);
   if (!connect()) code_.clear();
+}
+
+std::uint64_t Program::unknown_opcodes() const {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(code_, [](const Instruction& i) { return !is_known(*i.code); }));
 }
 
 bool Program::falls_through(std::uint32_t at) const {
@@ -40,13 +46,15 @@ bool Program::falls_through(std::uint32_t at) const {
   return next.size() == 1 && next[0] == at + 1 && !flow_[at + 1].begins_block;
 }
 
-const std::uint32_t* Program::target_of(const Instruction& instruction) const {
-  for (auto operand = instruction.operands.rbegin(); operand != instruction.operands.rend(); ++operand) {
-    const auto address = parse_hex(*operand);
-    const auto at = address ? index_.find(*address) : index_.end();
-    if (at != index_.end()) return &at->second;
+void Program::set_targets(const std::unordered_map<std::uint32_t, std::uint32_t>& by_address) {
+  for (Instruction& i : code_) {
+    if (i.op != Op::jump && i.op != Op::call && i.op != Op::set_barrier && i.op != Op::meet) continue;
+    for (const std::string_view operand : i.operands) {
+      const auto address = parse_hex(operand);
+      const auto at = address ? by_address.find(*address) : by_address.end();
+      if (at != by_address.end()) i.target = at->second;
+    }
   }
-  return nullptr;
 }
 
 bool Program::connect() {
@@ -73,7 +81,7 @@ std::vector<std::uint32_t> Program::reach(std::uint32_t begin, Into into) {
     const auto& next = flow_[at].next;
     work_ += 1 + next.size();
     for (const std::uint32_t to : next) {
-      const bool is_call = code_[at].base() == "CALL" && to != at + 1;
+      const bool is_call = code_[at].op == Op::call && to != at + 1;
       if (seen[to] || (is_call && into == Into::none)) continue;
       seen[to] = true;
       reached.push_back(to);
@@ -89,11 +97,9 @@ std::vector<std::uint32_t> Program::altered_from(std::uint32_t begin) {
     if (code.base() == "STL") {
       for (std::uint32_t each = kStack; each < kRegisters; ++each) altered.insert(each);
     }
-    const auto result = std::find_if_not(code.operands.begin(), code.operands.end(), is_predicate);
-    const std::uint32_t first = result == code.operands.end() ? kNone : register_of(*result);
-    if (first == kNone) continue;
-    const std::uint32_t end = first >= kUniform ? kStack : kUniform;
-    for (std::uint32_t each = first; each < std::min(first + width_of_result(code), end); ++each) altered.insert(each);
+    Written first = code.written;
+    first.second = kNone;
+    first.each_register([&](Slot each) { altered.insert(each); });
   }
   return {altered.begin(), altered.end()};
 }
@@ -106,7 +112,7 @@ void Program::connect_returns(const Joints& joints) {
   }();
   std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // keyed by function
   for (const std::uint32_t after : joints.after_calls) {
-    if (const auto* target = target_of(code_[after - 1])) callers[*target].push_back(after);
+    if (code_[after - 1].target != kNone) callers[code_[after - 1].target].push_back(after);
   }
   const auto lead = [&](std::uint32_t at, const std::vector<std::uint32_t>& places,
                         const std::vector<std::uint32_t>& altered) {
@@ -116,12 +122,12 @@ void Program::connect_returns(const Joints& joints) {
   for (const auto& [begin, places] : callers) {
     const auto& altered = altered_[begin] = altered_from(begin);
     for (const std::uint32_t at : reach(begin, Into::none)) {
-      if (code_[at].base() == "RET" && is_small()) lead(at, places, altered);
+      if (code_[at].op == Op::back && is_small()) lead(at, places, altered);
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
     // We do not know to which function this return belongs, so it may return to any call.
-    if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
+    if (code_[at].op == Op::back && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }
 
@@ -134,10 +140,10 @@ const std::vector<Program::Return>& Program::returns(std::uint32_t at) const {
 Program::Joints Program::joints() const {
   Joints joints;
   for (std::uint32_t at = 0; at + 1 < code_.size(); ++at) {
-    if (code_[at].base() == "CALL") joints.after_calls.push_back(at + 1);
-    if (ends_path(code_[at]) || always_jumps(code_[at])) joints.after_ends.push_back(at + 1);
-    if (code_[at].base() != "BSSY" || code_[at].operands.empty()) continue;
-    if (const auto* target = target_of(code_[at])) joints.meeting_points[code_[at].operands[0]].insert(*target);
+    const Instruction& i = code_[at];
+    if (i.op == Op::call) joints.after_calls.push_back(at + 1);
+    if (ends_path(i) || always_jumps(i)) joints.after_ends.push_back(at + 1);
+    if (i.op == Op::set_barrier && i.target != kNone) joints.meeting_points[i.barrier].insert(i.target);
   }
   return joints;
 }
@@ -146,17 +152,15 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   const Instruction& code = code_[at];
   std::vector<std::uint32_t>& next = flow_[at].next;
   if (!ends_path(code) && !always_jumps(code) && at + 1 < code_.size()) next.push_back(at + 1);
-  if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
-    if (const auto* target = target_of(code)) next.push_back(*target);
-  }
+  if (code.target != kNone && code.op != Op::set_barrier) next.push_back(code.target);
   // The target comes from a table. It may be any instruction that follows an unconditional jump or an end of the code.
-  if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
+  if (code.op == Op::table_jump) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
   // After BSYNC, threads continue at the target of a BSSY with the same barrier register. If one of these targets is
   // the next instruction, it is the right one. Otherwise, any of them may be.
-  if (code.base() == "BSYNC" && !code.operands.empty()) {
-    const auto points = joints.meeting_points.find(code.operands.back());
+  if (code.op == Op::sync) {
+    const auto points = joints.meeting_points.find(code.barrier);
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {
       next.insert(next.end(), points->second.begin(), points->second.end());
     }

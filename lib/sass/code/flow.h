@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sass/code/lines.h"
+#include "sass/code/instruction.h"
 
 namespace cudadiag::sass {
 
@@ -19,6 +19,7 @@ class Program {
   explicit Program(std::string_view text);
 
   bool empty() const { return code_.empty(); }
+  std::uint64_t unknown_opcodes() const;
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
@@ -32,7 +33,6 @@ class Program {
     const std::vector<std::uint32_t>* altered = nullptr;
   };
   const std::vector<Return>& returns(std::uint32_t at) const;
-  const std::uint32_t* target_of(const Instruction& instruction) const;
 
  private:
   struct Flow {
@@ -43,9 +43,10 @@ class Program {
   // Possible targets that several instructions share.
   struct Joints {
     std::vector<std::uint32_t> after_calls, after_ends;
-    std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // keyed by barrier register
+    std::map<std::uint32_t, std::set<std::uint32_t>> meeting_points;  // keyed by barrier register
   };
 
+  void set_targets(const std::unordered_map<std::uint32_t, std::uint32_t>& by_address);
   // Returns false if the code is too large.
   bool connect();
   Joints joints() const;
@@ -60,7 +61,6 @@ class Program {
 
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
-  std::unordered_map<std::uint32_t, std::uint32_t> index_;       // keyed by address
   std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, keyed by its first
                                                                  // instruction
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;

@@ -3,22 +3,6 @@
 #include <algorithm>
 
 namespace cudadiag::sass {
-namespace {
-
-// Returns whether the operand contains a register in the range, either alone or in an address.
-bool names(std::string_view operand, std::uint32_t first, std::uint32_t count) {
-  for (std::size_t at = 0; at < operand.size(); ++at) {
-    const bool starts =
-        operand[at] == 'R' && (at == 0 || std::string_view("-+~|![").find(operand[at - 1]) != std::string_view::npos);
-    if (!starts) continue;
-    const std::uint32_t its = register_of(operand.substr(at));
-    if (its != kNone && its >= first && its - first < count) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 Paths::Paths(const Program& program, At failing)
     : program_(program),
       failing_(failing),
@@ -28,8 +12,8 @@ Paths::Paths(const Program& program, At failing)
       barred_(program.size()),
       none_(program.size()) {
   for (At at = 0; at < program.size(); ++at) {
-    written_.push_back(written_by(program[at]));
-    if (program[at].base() == "CALL" && program.target_of(program[at]) == nullptr) written_.back().everything = true;
+    written_.push_back(program[at].written);
+    written_.back().everything = program[at].op == Op::call && program[at].target == kNone;
     next_[at] = program.next(at);
     for (const Program::Return& back : program.returns(at)) next_[at].push_back(back.to);
     for (const At to : next_[at]) before_[to].push_back(at);
@@ -41,15 +25,13 @@ Paths::Paths(const Program& program, At failing)
 }
 
 bool Paths::waits_for_failing(At at) const {
-  const std::string_view base = program_[failing_].base();
-  if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
-  if (loaded.first == kNone) return false;
+  if (program_[failing_].code->shape != Shape::plain || loaded.first == kNone) return false;
   // Considers only registers that are certain to be loaded.
-  const std::uint32_t count = std::min(loaded.count, 4u);
-  const auto& operands = program_[at].operands;
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](std::string_view operand) { return names(operand, loaded.first, count); });
+  const Slot end = loaded.first + std::min(loaded.count, 4u);
+  return std::ranges::any_of(program_[at].operands, [&](std::string_view operand) {
+    return std::ranges::any_of(registers_in(operand), [&](Slot slot) { return slot >= loaded.first && slot < end; });
+  });
 }
 
 // Returns the instructions that can be reached from `from` without passing a barred one. An instruction in `from` may
@@ -175,7 +157,7 @@ std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function
         open.push_back(from);
         continue;
       }
-      const Guard holds = program_[from].predicate.empty() ? Guard::holds : guard(from);
+      const Guard holds = !program_[from].is_conditional() ? Guard::holds : guard(from);
       if (holds == Guard::unknown || written_[from].everything) return std::nullopt;
       if (holds == Guard::fails) {
         // In a loop, the condition may have been true in an earlier iteration.
@@ -204,7 +186,7 @@ std::optional<std::vector<Paths::At>> Paths::definitions(Slot slot, At at) {
       const bool writes = written_[from].has(slot);
       if (writes && written_[from].everything) return std::nullopt;
       if (writes) found.push_back(from);
-      if (!writes || !program_[from].predicate.empty()) open.push_back(from);
+      if (!writes || program_[from].is_conditional()) open.push_back(from);
     }
   }
   return found;

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "sass/code/flow.h"
-#include "sass/code/lines.h"
 
 namespace cudadiag::sass {
 
@@ -37,7 +36,6 @@ class Paths {
 
   const Program& program() const { return program_; }
   At failing() const { return failing_; }
-  const Written& written(At at) const { return written_[at]; }
 
   // Returns whether a thread may have stopped at `stands`.
   bool can_stand(At stands);

@@ -5,29 +5,13 @@
 #include "sass/origins/instructions.h"
 
 namespace cudadiag::sass {
-namespace {
 
 using namespace origin;
-
-// Returns the last address in an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
-std::string_view address_of(const Instruction& i) {
-  for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
-    if (const std::string_view text = address_in(*operand); !text.empty()) return text;
-  }
-  return "";
-}
-
-std::string_view address_of(const Instruction& i, std::size_t operand) {
-  return operand < i.operands.size() ? address_in(i.operands[operand]) : "";
-}
-
-}  // namespace
 
 // ---- shared and local memory
 
 void Instructions::set_words(const Step& s, Id value) {
-  if (s.to == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) s.state.set(s.to + w, value, s.predicate);
+  for (std::uint32_t w = 0; s.i.to() != kNone && w < s.i.words; ++w) set(s, s.i.to() + w, value);
 }
 
 void Instructions::put(Id& pool, Id value) {
@@ -37,43 +21,43 @@ void Instructions::put(Id& pool, Id value) {
 }
 
 void Instructions::load_shared(const Step& s) {
-  forget_conditions(s);
+  s.state.forget_conditions(s.i.written.predicates);
   set_words(s, pool_);
 }
 
 void Instructions::store_shared(const Step& s) {
-  const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
+  const Slot from = s.i.values.empty() ? kNone : s.i.values.back().slot;
   if (from == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
+  for (std::uint32_t w = 0; w < s.i.words; ++w) put(pool_, read(s, from + w));
 }
 
 // Returns the register number that represents the stack word at "[R1+0x10]"; kNone if the word is unknown or too far
 // from R1.
 std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
-  const std::string_view place = address_of(s.i);
-  if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
-  const std::uint32_t offset = place == "R1" ? 0 : parse_hex(place.substr(3)).value_or(kNone);
+  const auto& terms = s.i.place;
+  if (!stack_holds_still_ || terms.empty() || terms.size() > 2 || terms[0].value.slot != kStackPointer) return kNone;
+  if (terms[0].factor != 1 || (terms.size() == 2 && terms[1].value.kind != Operand::Kind::number)) return kNone;
+  const std::uint32_t offset = terms.size() == 1 ? 0 : *terms[1].value.number[0];
   return offset % 4 == 0 && offset / 4 + word < kStackWords ? kStack + offset / 4 + word : kNone;
 }
 
 void Instructions::load_local(const Step& s) {
-  if (stack_word(s, s.words - 1) == kNone) return load_shared(s);
-  forget_conditions(s);
-  if (s.to == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) {
-    const Id held = s.state.get(stack_word(s, w), s.predicate);
-    s.state.set(s.to + w, anywhere_on_stack_ == 0 ? held : sets_.join(anywhere_on_stack_, held), s.predicate);
+  if (stack_word(s, s.i.words - 1) == kNone) return load_shared(s);
+  s.state.forget_conditions(s.i.written.predicates);
+  for (std::uint32_t w = 0; s.i.to() != kNone && w < s.i.words; ++w) {
+    const Id held = read(s, stack_word(s, w));
+    set(s, s.i.to() + w, anywhere_on_stack_ == 0 ? held : sets_.join(anywhere_on_stack_, held));
   }
 }
 
 void Instructions::store_local(const Step& s) {
   store_shared(s);
-  const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
-  const bool exact = stack_word(s, s.words - 1) != kNone && !s.i.has("U8") && !s.i.has("U16");
-  for (std::uint32_t w = 0; w < s.words; ++w) {
-    const Id held = from == kNone ? 0 : s.state.get(from + w, s.predicate);
+  const Slot from = s.i.values.empty() ? kNone : s.i.values.back().slot;
+  const bool exact = stack_word(s, s.i.words - 1) != kNone && !s.i.has<"U8">() && !s.i.has<"U16">();
+  for (std::uint32_t w = 0; w < s.i.words; ++w) {
+    const Id held = from == kNone ? 0 : read(s, from + w);
     if (exact) {
-      s.state.set(stack_word(s, w), held, s.predicate);
+      set(s, stack_word(s, w), held);
     } else {
       put(anywhere_on_stack_, held);
     }
@@ -83,15 +67,14 @@ void Instructions::store_local(const Step& s) {
 // ---- global memory
 
 // Returns the halves of an address: "R2.64+0x10", "R2.U32+UR4", "UR4".
-Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
+Instructions::Halves Instructions::place(const Step& s) {
   Halves out;
   std::vector<Term> terms;
-  for (const std::string_view part : terms_in(text)) {
-    const std::uint32_t at = register_of(part);
-    const Id low = at == kNone ? 0 : s.state.get(at, s.predicate);
-    const bool narrow = at == kNone || part.find(".U32") != std::string_view::npos;
-    if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
-    terms.push_back({low, lead_of(part, low), at == kNone});
+  for (const AddressTerm& term : s.i.place) {
+    const Slot at = term.value.slot;
+    const Id low = at == kNone ? 0 : read(s, at);
+    if (at != kNone && term.width != AddressTerm::Width::half) out.high = sets_.join(out.high, read(s, at + 1));
+    terms.push_back({low, lead_of(term.value, low), at == kNone});
   }
   for (const Id each : led_by_others(terms)) out.low = sets_.join(out.low, each);
   return out;
@@ -125,11 +108,11 @@ void Instructions::note(CodeAccess access) {
 
 // Only a load from the parameters, or from memory that may be local, can return a parameter word.
 void Instructions::set_loaded(const Step& s, const Halves& place) {
-  forget_conditions(s);
-  if (s.to == kNone) return;
+  s.state.forget_conditions(s.i.written.predicates);
+  if (s.i.to() == kNone) return;
   const auto& high = sets_.of(place.high);
-  for (std::uint32_t w = 0; w < s.words; ++w) {
-    Id loaded = s.i.base() == "LD" ? pool_ : 0;
+  for (std::uint32_t w = 0; w < s.i.words; ++w) {
+    Id loaded = s.i.code->space == Space::generic ? pool_ : 0;
     for (const std::uint32_t each : sets_.of(place.low)) {
       if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
       const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
@@ -137,54 +120,60 @@ void Instructions::set_loaded(const Step& s, const Halves& place) {
       const Id held = is_indexed(each) ? indexed(place.low, value_of(word)) : parameter(word);
       loaded = sets_.join(loaded, nowhere ? sets_.one(kTop) : held);
     }
-    s.state.set(s.to + w, loaded, s.predicate);
+    set(s, s.i.to() + w, loaded);
   }
 }
 
-void Instructions::load(const Step& s) {
-  const Halves from = place(s, address_of(s.i));
-  note(from, Mode::read);
-  set_loaded(s, from);
+// ---- instructions
+
+void Instructions::access(const Step& s) {
+  const Opcode& code = *s.i.code;
+  switch (code.shape) {
+    case Shape::plain:
+      if (code.space == Space::shared && code.kind == AccessKind::atomic) break;
+      if (code.space == Space::shared) return code.kind == AccessKind::load ? load_shared(s) : store_shared(s);
+      if (code.space == Space::local) return code.kind == AccessKind::load ? load_local(s) : store_local(s);
+      return use_address(s);
+    case Shape::bulk:
+      // In "UBLKCP.S.G [UR8], [UR4], UR10", the last operand is the size.
+      return s.i.place.empty() ? escape(s) : use_address(s);
+    case Shape::box:
+      return use_box(s);
+    case Shape::hidden:
+      escape(s);
+      break;
+    case Shape::texture:
+    case Shape::surface:
+      use_handle(s);
+      break;
+    default:
+      return store_shared(s);
+  }
+  s.state.forget_conditions(s.i.written.predicates);
+  if (s.i.to() == kNone) return;
+  code.shape == Shape::surface || code.shape == Shape::hidden ? set_words(s, 0) : compute(s);
 }
 
-void Instructions::copy_to_shared(const Step& s) { note(place(s, address_of(s.i)), Mode::read); }
-
-void Instructions::store(const Step& s) {
-  note(place(s, address_of(s.i)), Mode::write);
-  if (s.i.base() == "ST") store_local(s);
-}
-
-void Instructions::atomic(const Step& s) {
-  note(place(s, address_of(s.i)), Mode::atomic);
-  forget_conditions(s);
+void Instructions::use_address(const Step& s) {
+  const Halves at = place(s);
+  note(at, mode_of(s.i));
+  if (s.i.code->kind == AccessKind::load) return set_loaded(s, at);
+  if (s.i.code->kind == AccessKind::store && s.i.code->space == Space::generic) store_local(s);
+  if (s.i.code->kind != AccessKind::atomic) return;
+  s.state.forget_conditions(s.i.written.predicates);
   set_words(s, 0);
-}
-
-void Instructions::reduce(const Step& s) { note(place(s, address_of(s.i)), Mode::atomic); }
-
-// Handles "UBLKCP.S.G [UR8], [UR4], UR10", which copies from global to shared memory. The last operand is the size.
-void Instructions::copy_bulk(const Step& s) {
-  const std::string_view opcode = s.i.opcode;
-  if (opcode.find(".S.G") != std::string_view::npos) return note(place(s, address_of(s.i, 1)), Mode::read);
-  if (opcode.find(".G.S") != std::string_view::npos) return note(place(s, address_of(s.i, 0)), Mode::write);
-  escape(s);
-}
-
-void Instructions::reduce_bulk(const Step& s) {
-  if (s.i.opcode.find(".G.S") == std::string_view::npos) return escape(s);
-  note(place(s, address_of(s.i, 0)), Mode::atomic);
 }
 
 // Handles "UTMALDG.2D [UR8], [UR6]". The first operand contains the address in shared memory and the coordinates. The
 // second operand contains the address of a descriptor. A descriptor in the parameters begins with the address of its
 // memory. For a descriptor in memory, assumes any value that was stored in shared memory, because code builds
 // descriptors there.
-void Instructions::note_tensor(const Step& s, Mode mode) {
-  const Halves at = place(s, address_of(s.i, 1));
+void Instructions::use_box(const Step& s) {
+  const Halves at = place(s);
   note(at, Mode::read);
   if (!noting_) return;
   CodeAccess access;
-  access.mode = mode;
+  access.mode = mode_of(s.i);
   const auto& high = sets_.of(at.high);
   for (const std::uint32_t each : sets_.of(at.low)) {
     if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
@@ -192,7 +181,7 @@ void Instructions::note_tensor(const Step& s, Mode mode) {
     access.anywhere |= nowhere;
     if (!nowhere) access.origins.push_back({value_of(each), is_indexed(each)});
   }
-  access.anywhere |= std::binary_search(sets_.of(at.low).begin(), sets_.of(at.low).end(), kTop);
+  access.anywhere |= sets_.has(at.low, kTop);
   if (access.anywhere || !access.origins.empty()) {
     note(std::move(access));
   } else {
@@ -200,32 +189,42 @@ void Instructions::note_tensor(const Step& s, Mode mode) {
   }
 }
 
-void Instructions::load_tensor(const Step& s) { note_tensor(s, Mode::read); }
-
-void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
-
-void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
-
-// Assumes that every register among the operands is an address that may be read or written.
+// Handles instructions of which we know only that they use memory, such as "desc[UR4][R2.64]". Assumes that every register
+// among the operands is an address that may be read or written.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
-    for (std::size_t at = 0; at < operand.size(); ++at) {
-      const bool starts =
-          operand[at] == 'R' || (operand[at] == 'U' && at + 1 < operand.size() && operand[at + 1] == 'R');
-      if (!starts || (at > 0 && operand[at - 1] != '[' && operand[at - 1] != '+')) continue;
-      const std::uint32_t first = register_of(operand.substr(at));
-      if (first == kNone) continue;
-      note({s.state.get(first, s.predicate), s.state.get(first + 1, s.predicate)}, Mode::unknown);
-    }
+    for (const Slot first : registers_in(operand)) note({read(s, first), read(s, first + 1)}, Mode::unknown);
   }
 }
 
-// Handles unknown instructions (of later architectures) that have a memory descriptor among their operands, such as
-// "desc[UR4][R2.64]".
-void Instructions::use_memory(const Step& s) {
-  escape(s);
-  forget_conditions(s);
-  set_words(s, 0);
+// ---- handles
+
+// Returns the offset of the parameter that is the handle of a texture or surface. A handle is in a uniform register or,
+// before sm_90, possibly in a word of constant bank 0: "0x0, 0x58" is c[0x0][0x160]. Returns nullopt if the handle is,
+// or may be, anything else.
+std::optional<std::uint32_t> Instructions::handle_word(const Step& s) const {
+  const auto& operands = s.i.operands;
+  for (std::size_t at = operands.size(); at-- > 0;) {
+    if (operands[at].starts_with("UR")) {
+      const auto& origins = sets_.of(read(s, register_of(operands[at])));
+      // kAddend is among the origins only if the register holds a parameter on all paths.
+      const bool one = origins.size() == 2 && is_word(origins[0]) && value_of(origins[0]) == origins[0];
+      return one && origins[1] == kAddend ? std::optional(origins[0]) : std::nullopt;
+    }
+  }
+  for (std::size_t at = 0; at + 1 < operands.size(); ++at) {
+    const auto word = parse_hex(operands[at + 1]);
+    if (operands[at] != "0x0" || !word) continue;
+    const std::uint32_t offset = 4 * *word - bank_.offset;
+    return offset < bank_.size ? std::optional(offset) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void Instructions::use_handle(const Step& s) {
+  if (const auto word = handle_word(s); noting_ && word) {
+    handles_[at_] = {*word, s.i.code->shape == Shape::surface, mode_of(s.i)};
+  }
 }
 
 }  // namespace cudadiag::sass

@@ -5,13 +5,11 @@
 
 namespace cudadiag::sass {
 
-std::uint32_t predicate_of(std::string_view name) {
-  const bool negated = name.starts_with('!');
-  if (negated) name.remove_prefix(1);
-  const bool uniform = name.starts_with('U');
-  if (uniform) name.remove_prefix(1);
-  if (name.size() != 2 || name[0] != 'P' || name[1] < '0' || name[1] > '7') return kNone;
-  return (uniform ? 16u : 0u) + (static_cast<std::uint32_t>(name[1] - '0') << 1) + (negated ? 1u : 0u);
+std::uint32_t condition_number(const Condition& condition) {
+  const bool uniform = condition.slot >= kFirstUniformPredicate;
+  const std::uint32_t index = condition.slot - (uniform ? kFirstUniformPredicate : kFirstPredicate);
+  if (condition.slot == kNone || index > 7) return kNone;
+  return (uniform ? 16u : 0u) + 2 * index + (condition.negated ? 1u : 0u);
 }
 
 OriginSets::Id Registers::get(std::uint32_t at, std::uint32_t predicate) const {
@@ -57,16 +55,13 @@ void Registers::set(std::uint32_t at, OriginSets::Id value, std::uint32_t predic
   held_[at] = sets_.join(held_[at], value);
 }
 
-void Registers::forget_condition(std::string_view name) {
-  const std::uint32_t predicate = predicate_of(name.starts_with('!') ? name.substr(1) : name);
-  if (predicate == kNone) return;
-  forget(predicate);
-  forget(predicate | 1);
-}
-
-void Registers::forget_conditions() {
-  each_view([&](std::uint32_t each) { views_[each].clear(); });
-  in_use_ = known_ = 0;
+void Registers::forget_conditions(std::uint32_t predicates) {
+  for (std::uint32_t rest = predicates; rest != 0; rest &= rest - 1) {
+    const std::uint32_t number = condition_number({kFirstPredicate + std::uint32_t(std::countr_zero(rest))});
+    if (number == kNone) continue;
+    forget(number);
+    forget(number | 1);
+  }
 }
 
 void Registers::enter(const State& state) {

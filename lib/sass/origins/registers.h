@@ -4,17 +4,16 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 
-#include "sass/code/lines.h"
+#include "sass/code/instruction.h"
 #include "sass/origins/origins.h"
 
 namespace cudadiag::sass {
 
 // Returns a distinct number for each predicate P0..P7 and UP0..UP7, and for each negation, such as "!P0". Returns kNone
 // for anything else, including PT and UPT.
-std::uint32_t predicate_of(std::string_view name);
+std::uint32_t condition_number(const Condition& condition);
 
 // After a conditional write, a register has its old or its new value. An instruction with the same predicate sees only
 // the new value, until the predicate is set again.
@@ -35,9 +34,8 @@ class Registers {
   Id get(std::uint32_t at, std::uint32_t predicate) const;
   void set(std::uint32_t at, Id value, std::uint32_t predicate);
   const Held& held() const { return held_; }
-  // Forgets both "P0" and "!P0", given either name.
-  void forget_condition(std::string_view name);
-  void forget_conditions();
+  // Forgets the values under these predicates and their negations. There is one bit per predicate, as in Written.
+  void forget_conditions(std::uint32_t predicates = ~0u);
 
   void enter(const State& state);
   // Returns the state for a successor. `holds` is a condition that is true on the path to the successor, or kNone.

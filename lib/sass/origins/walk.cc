@@ -60,7 +60,7 @@ class Walk {
     const std::uint32_t last = pass(begin);
     const Instruction& end = program_[last];
     // The called function may have recomputed any condition.
-    if (end.base() == "CALL") state_.forget_conditions();
+    if (end.op == Op::call) state_.forget_conditions();
     for (const std::uint32_t to : program_.next(last)) arrive(to, state_.leave(known_at(end, to == last + 1)));
     for (const Program::Return& back : program_.returns(last)) {
       Returned& returned = returned_[back.to];
@@ -76,7 +76,7 @@ class Walk {
   // Returns the condition that is true after a branch or exit: at the next instruction if `behind` is true, otherwise
   // at the target.
   static std::uint32_t known_at(const Instruction& end, bool behind) {
-    const std::uint32_t predicate = predicate_of(end.predicate);
+    const std::uint32_t predicate = condition_number(end.condition);
     // "@P0 EXIT P1" depends on two conditions.
     const bool plain =
         (end.opcode == "EXIT" && end.operands.empty()) || (end.opcode == "BRA" && end.operands.size() == 1);

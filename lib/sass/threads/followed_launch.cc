@@ -1,10 +1,9 @@
 #include "sass/threads/followed_launch.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
-
-#include "sass/code/memory_operands.h"
 
 namespace cudadiag::sass {
 namespace {
@@ -12,12 +11,99 @@ namespace {
 constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // limits both bytes and coordinates
 constexpr std::uint64_t kMostRowsOfTile = 1024;
 
+bool is_global(const Instruction& i) {
+  return i.uses_memory() && (i.code->space == Space::global || i.code->space == Space::generic);
+}
+
 // Returns true if the instruction may write to local memory. A generic address may refer to it.
-bool writes_stack(const ThreadInstruction& code) {
-  return code.mode != Mode::read && (code.op == Op::local || code.generic);
+bool writes_stack(const Instruction& i) {
+  const bool reaches = i.code->space == Space::local || i.code->space == Space::generic;
+  return i.code->shape == Shape::plain && reaches && mode_of(i) != Mode::read;
+}
+
+// Returns true if a predicate among the operands may disable the access.
+bool has_condition(const Instruction& i) {
+  return !i.carries.empty() || !i.conditions.empty() || (mode_of(i) != Mode::atomic && !i.results.empty());
+}
+
+// The registers of the threads that are followed.
+class ThreadInputs : public Inputs {
+ public:
+  ThreadInputs(const Box& box, const ThreadState& state, ParameterBank bank, const LaunchValues& launch)
+      : box_(box), state_(state), bank_(bank), launch_(launch) {}
+
+  Value word(Slot slot) override { return slot < kStack ? state_.registers[slot] : Value(); }
+  Truth truth(Slot slot) override { return state_.predicates[slot - kFirstPredicate]; }
+
+  Value bank(std::uint32_t offset) override {
+    if (offset % 4 != 0) return {};
+    const std::uint32_t byte = offset - bank_.offset;
+    if (offset >= bank_.offset && byte < bank_.size) {
+      const std::uint32_t word = byte & ~7u;
+      if (std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+        return {byte == word ? Value::Kind::low : Value::Kind::high, word, {}};
+      }
+      if (launch_.parameters.size() < byte + 4) return {};
+      std::uint32_t value = 0;
+      std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
+      return number_of(value);
+    }
+    const auto size = size_in_bank(bank_.offset, offset);
+    return size ? number_of((size->of_grid ? launch_.grid : launch_.block)[size->axis]) : Value();
+  }
+
+  Value special(std::string_view name) override {
+    const auto axis = axis_of(name);
+    return axis ? Value{Value::Kind::number, 0, in_box(coordinate(*axis), box_)} : Value();
+  }
+
+  std::uint64_t base_of(std::uint32_t word) override {
+    return launch_.addresses_are_numbers ? launch_.word(word).value_or(0) : 0;
+  }
+
+ private:
+  const Box& box_;
+  const ThreadState& state_;
+  const ParameterBank bank_;
+  const LaunchValues& launch_;
+};
+
+// Returns whether the instruction moves numbers or parameters to registers that already contain them.
+bool moves_what_is_there(const Instruction& i, const ThreadState& state, Evaluator& evaluator) {
+  if (i.op != Op::move || i.values.empty() || i.to() == kNone) return false;
+  const Operand& from = i.values.front();
+  const bool fixed = from.kind == Operand::Kind::number || (from.kind == Operand::Kind::bank && from.slot == kNone);
+  if (!fixed || !from.is_plain()) return false;
+  for (std::uint32_t half = 0; half < i.words; ++half) {
+    const Value moved = evaluator.read(from, half);
+    if (i.to() + half >= kStack || moved.kind == Value::Kind::unknown) return false;
+    if (moved != state.registers[i.to() + half]) return false;
+  }
+  return true;
+}
+
+// Returns the distance that a coordinate moves an access: the coordinate times `step`. Returns nullopt unless the
+// coordinate is at least 0, and its last byte or element is before `end` for all threads.
+std::optional<Form> moved_by(Evaluator& evaluator, const Coordinate& coordinate, const Box& box, std::uint64_t step,
+                             std::uint64_t unit, std::uint64_t last, std::uint64_t end) {
+  const auto form = evaluator.form_of(coordinate.value);
+  const auto range = form ? range_of(*form, box) : std::nullopt;
+  if (!range || range->least < 0 || range->most > kMostOfImage || step > kMostOfImage) return std::nullopt;
+  if (static_cast<std::uint64_t>(range->most) * unit + last > end) return std::nullopt;
+  return times(*form, static_cast<std::int64_t>(step));
 }
 
 }  // namespace
+
+void ThreadState::forget(const Written& written) {
+  if (written.everything) {
+    registers.fill({});
+    predicates.fill({});
+    return;
+  }
+  for (std::uint32_t rest = written.predicates; rest != 0; rest &= rest - 1) predicates[std::countr_zero(rest)] = {};
+  written.each_register([this](Slot each) { registers[each] = {}; });
+}
 
 std::optional<Box> all_threads(const LaunchValues& launch) {
   Box all;
@@ -57,7 +143,7 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
 CertainAccesses FollowedLaunch::certain(const Box& threads) {
   CertainAccesses out;
   out.all_listed = follow(threads);
-  out.only_these = out.all_listed && !uses_other_memory_;
+  out.only_these = out.all_listed && open_accesses_.empty();
   out.open = open_accesses();
   for (auto& [key, access] : certain_) out.accesses.push_back(access);
   return out;
@@ -75,9 +161,11 @@ bool FollowedLaunch::follow(const Box& threads) {
 
 // Returns false if this takes too long, or if a part reaches unknown code.
 bool FollowedLaunch::follow(Part part) {
+  ThreadInputs inputs(part.box, part.state, code_.bank, launch_);
+  Evaluator evaluator(part.box, inputs);
   for (;;) {
     if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;
-    switch (step(part)) {
+    switch (step(part, evaluator)) {
       case Next::on:
         break;
       case Next::ended:
@@ -99,98 +187,116 @@ FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut
   return Next::parted;
 }
 
-FollowedLaunch::Next FollowedLaunch::step(Part& part) {
+// Continues after the instruction. Forgets what it may have written, except the words that it loaded.
+FollowedLaunch::Next FollowedLaunch::after(Part& part, const std::vector<Value>& loaded) {
+  const Instruction& i = instruction(part);
+  part.state.forget(i.written);
+  for (std::size_t word = 0; word < loaded.size() && i.to() + word < kUniform; ++word) {
+    part.state.registers[i.to() + word] = loaded[word];
+  }
+  ++part.state.at;
+  return Next::on;
+}
+
+FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
-  const ThreadInstruction& code = code_.instructions[at];
-  if (code.op == Op::nothing) {
-    uses_other_memory_ |= code.uses_memory;
-    if (code.uses_memory) open_accesses_.insert(at);
+  const Instruction& i = instruction(part);
+  if (!i.runs) {
     ++part.state.at;
     return Next::on;
   }
-  Calculator calculator(part.box, part.state, code_.bank, launch_);
-  const auto holds = calculator.holds(code.condition);
+  if (i.op == Op::nothing || (i.op == Op::meet && i.target == kNone)) return after(part);
+  const auto holds = evaluator.holds(i.condition);
   if (holds && !*holds) {
     ++part.state.at;
     return Next::on;
   }
-  const bool leads_elsewhere = code.op == Op::jump || code.op == Op::exit;
-  if (!holds && leads_elsewhere) return detour(part);
-  if (!holds && (code.op == Op::call || code.op == Op::back || code.op == Op::lost || code.op == Op::sync)) {
-    return Next::lost;
-  }
   if (!holds) {
+    if (i.op == Op::jump || (i.op == Op::exit && i.operands.empty())) return detour(part, evaluator);
+    if (i.op >= Op::meet && i.op != Op::set_barrier) return Next::lost;
     give_up_on(at);
-    if (writes_stack(code)) part.state.stack.clear();
-    part.state.forget(written_by(code_.program[at]));
-    ++part.state.at;
-    return Next::on;
+    if (writes_stack(i)) part.state.stack.clear();
+    return after(part);
   }
-  switch (code.op) {
+  switch (i.op) {
     case Op::jump:
-      return jump(part, code);
+      return jump(part, evaluator);
     case Op::exit:
-      return Next::ended;
+      return i.operands.empty() ? Next::ended : Next::lost;  // the operand is a second condition
     case Op::set_barrier:
-      part.state.barriers[code.barrier] = code.target;
+      part.state.barriers[i.barrier] = i.target;
       break;
     case Op::sync:
-      if (part.state.barriers[code.barrier] == kNone) return Next::lost;
-      part.state.at = part.state.barriers[code.barrier];
+      if (part.state.barriers[i.barrier] == kNone) return Next::lost;
+      part.state.at = part.state.barriers[i.barrier];
       return Next::on;
     case Op::call:
     case Op::back:
-      return call(part, code, calculator);
-    case Op::lost:
+      return call(part, evaluator);
+    case Op::meet:
+    case Op::table_jump:
+    case Op::stop:
       return Next::lost;
     case Op::access:
-      return access(part, code, calculator);
-    case Op::local:
-      return local_access(part, code, calculator);
+      return access(part, evaluator);
     default:
       give_up_on(at);
-      calculator.compute({code_.program[at], code, at});
-      if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+      compute(part, evaluator);
+      if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
       break;
   }
   ++part.state.at;
   return Next::on;
 }
 
+void FollowedLaunch::compute(Part& part, Evaluator& evaluator) {
+  const Instruction& i = instruction(part);
+  // The stack pointer's value does not matter, because code only uses it for addresses of the stack.
+  constexpr std::int64_t kTop = 1 << 24;
+  evaluator.evaluate(i, part.state.at);
+  if (evaluator.needed_cut()) return;
+  part.state.forget(i.written);
+  for (const auto& [slot, value] : evaluator.values()) part.state.registers[slot] = value;
+  for (const auto& [slot, truth] : evaluator.truths()) part.state.predicates[slot - kFirstPredicate] = truth;
+  Value& pointer = part.state.registers[kStackPointer];
+  const bool sets_pointer = i.op == Op::move && i.to() == kStackPointer && i.words == 1 && !i.values.empty() &&
+                            i.values[0].kind == Operand::Kind::bank && i.values[0].slot == kNone;
+  if (sets_pointer && pointer.kind == Value::Kind::unknown) pointer = number_of(kTop);
+}
+
 // Handles "BRA.U UP0, 0x100". If there are two operands, the first is a condition.
-FollowedLaunch::Next FollowedLaunch::jump(Part& part, const ThreadInstruction& code) {
-  const Instruction& i = code_.program[part.state.at];
+FollowedLaunch::Next FollowedLaunch::jump(Part& part, Evaluator& evaluator) {
+  const Instruction& i = instruction(part);
   // The code at the target of "BRA.DIV" has the same effect as the next instruction, but for warps that have diverged.
-  if (i.has("DIV")) {
+  if (i.has<"DIV">()) {
     ++part.state.at;
     return Next::on;
   }
-  if (code.target == kNone || i.has("CONV") || i.operands.size() > 2) return Next::lost;
+  if (i.target == kNone || i.has<"CONV">() || i.operands.size() > 2) return Next::lost;
   if (i.operands.size() == 2) {
-    if (!is_predicate(i.operands[0])) return Next::lost;
-    Calculator calculator(part.box, part.state, code_.bank, launch_);
-    const auto holds = calculator.holds({predicate_slot(i.operands[0]), i.operands[0].starts_with('!')});
-    if (!holds) return detour(part);
+    if (i.results.empty()) return Next::lost;
+    const auto holds = evaluator.holds(i.results[0]);
+    if (!holds) return detour(part, evaluator);
     if (!*holds) {
       ++part.state.at;
       return Next::on;
     }
   }
-  part.state.at = code.target;
+  part.state.at = i.target;
   return Next::on;
 }
 
 // Calls a function in the same code, or returns from one. A register contains the return address.
-FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& code, Calculator& calculator) {
-  const Instruction& i = code_.program[part.state.at];
-  if (code.op == Op::call) {
-    if (code.target == kNone) return Next::lost;
-    part.state.at = code.target;
+FollowedLaunch::Next FollowedLaunch::call(Part& part, const Evaluator& evaluator) {
+  const Instruction& i = instruction(part);
+  if (i.op == Op::call) {
+    if (i.target == kNone) return Next::lost;
+    part.state.at = i.target;
     return Next::on;
   }
   const Slot slot = i.operands.empty() ? kNone : register_of(i.operands[0]);
-  if (slot == kNone || slot >= kStack || !i.has("REL")) return Next::lost;
-  const auto back = calculator.number(part.state.registers[slot]);
+  if (slot == kNone || slot >= kStack || !i.has<"REL">()) return Next::lost;
+  const auto back = evaluator.number(part.state.registers[slot]);
   for (std::uint32_t at = 0; back && at < code_.program.size(); ++at) {
     if (code_.program[at].address != static_cast<std::uint64_t>(*back)) continue;
     part.state.at = at;
@@ -199,45 +305,42 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const ThreadInstruction& c
   return Next::lost;
 }
 
-// We do not know which threads take the detour, so everything that the detour may write becomes unknown.
-FollowedLaunch::Next FollowedLaunch::detour(Part& part) {
+// Continues where the threads meet again. Forgets what any of them may have written on the way.
+FollowedLaunch::Next FollowedLaunch::detour(Part& part, Evaluator& evaluator) {
   const Detours::Detour* found = code_.detours.from(part.state.at);
   if (found == nullptr || !found->known) return Next::lost;
-  const Detours::Detour& detour = *found;
-  for (const std::uint32_t at : detour.code) {
+  for (const std::uint32_t at : found->code) {
     give_up_on(at);
-    Calculator calculator(part.box, part.state, code_.bank, launch_);
-    const ThreadInstruction& code = code_.instructions[at];
-    if (!calculator.moves_what_is_there(code)) part.state.forget(written_by(code_.program[at]));
-    if (writes_stack(code)) part.state.stack.clear();
-    if (code.op == Op::set_barrier) part.state.barriers[code.barrier] = kNone;
+    const Instruction& i = code_.program[at];
+    if (!moves_what_is_there(i, part.state, evaluator)) part.state.forget(i.written);
+    if (writes_stack(i)) part.state.stack.clear();
+    if (i.op == Op::set_barrier) part.state.barriers[i.barrier] = kNone;
   }
-  steps_ += detour.code.size();
-  if (detour.meets == kNone) return Next::ended;
-  part.state.at = detour.meets;
+  steps_ += found->code.size();
+  if (found->meets == kNone) return Next::ended;
+  part.state.at = found->meets;
   return Next::on;
 }
 
 void FollowedLaunch::give_up_on(std::uint32_t at) {
-  const ThreadInstruction& code = code_.instructions[at];
-  uses_other_memory_ |= code.uses_memory;
-  if (code.uses_memory) open_accesses_.insert(at);
+  const Instruction& i = code_.program[at];
+  if (i.runs && i.uses_memory()) note_open(at);
   const auto may = code_.accesses.find(at);
   // A store without an origin goes through an address from memory.
   const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
-  stores_anywhere_ |= code.op == Op::access && code.mode != Mode::read && from_memory;
+  stores_anywhere_ |= i.runs && is_global(i) && mode_of(i) != Mode::read && from_memory;
   forget_bytes_of(at);
 }
 
 std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
   std::vector<OpenAccess> out;
   for (const std::uint32_t at : open_accesses_) {
-    const auto form = memory_form_of(code_.program[at]);
+    const Instruction& i = code_.program[at];
     const auto may = code_.accesses.find(at);
     OpenAccess& access = out.emplace_back();
-    if (!form || (form->space != Space::global && form->space != Space::generic)) continue;
-    access.kind = form->kind;
-    access.bytes = memory_bytes_of(code_.program[at]);
+    if (!has_address(i) || !is_global(i)) continue;
+    access.kind = i.code->kind;
+    access.bytes = i.bytes;
     if (may != code_.accesses.end() && !may->second.anywhere && !may->second.handle)
       access.words.assign(may->second.words.begin(), may->second.words.end());
   }
@@ -252,59 +355,61 @@ void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
   if (may->second.handle) not_known_.insert(*may->second.handle);
 }
 
-FollowedLaunch::Next FollowedLaunch::access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
-  if (code.tile && !code.coordinates.empty()) return tile_access(part, code, calculator);
-  if (!code.coordinates.empty()) return image_access(part, code, calculator);
+FollowedLaunch::Next FollowedLaunch::access(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
-  const auto address = calculator.address(code);
-  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
-  const bool known = address && code.width != 0 && range_of(address->form, part.box);
+  const Instruction& i = instruction(part);
+  if (i.code->shape == Shape::box) return box_access(part, evaluator);
+  if (i.code->shape == Shape::surface || i.code->shape == Shape::texture) return image_access(part, evaluator);
+  if (i.code->space == Space::local) return local_access(part, evaluator);
+  if (i.code->space == Space::shared || i.code->shape != Shape::plain) {
+    // A store to shared memory has no effect that is followed.
+    i.code->kind == AccessKind::store ? note_open(at) : give_up_on(at);
+    return after(part);
+  }
+  const auto address = has_condition(i) ? std::nullopt : evaluator.address(i);
+  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
+  const std::uint32_t width = i.bytes;
+  const bool known = address && range_of(address->form, part.box);
   const auto values = known ? loaded(at, *address, part.box) : Loaded();
   if (values.cut) return part_where(part, *values.cut);
   if (known) note_certain(at, *address, part.box);
   if (known && address->word) {
-    add_access(*address->word, code, address->form, part.box);
+    add_access(*address->word, mode_of(i), width, address->form, part.box);
   } else {
     known ? forget_bytes_of(at) : give_up_on(at);
   }
   // An address that is based on a word, or on none but known, is global.
-  if (!known && writes_stack(code)) part.state.stack.clear();
-  part.state.forget(written_by(code_.program[at]));
-  for (std::size_t i = 0; i < values.registers.size() && code.to + i < kUniform; ++i) {
-    part.state.registers[code.to + i] = values.registers[i];
-  }
-  ++part.state.at;
-  return Next::on;
+  if (!known && writes_stack(i)) part.state.stack.clear();
+  return after(part, values.registers);
 }
 
 // Follows the thread's own stack, if the address is the same for all threads of the part.
-FollowedLaunch::Next FollowedLaunch::local_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+FollowedLaunch::Next FollowedLaunch::local_access(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
-  const auto address = calculator.address(code);
-  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
-  const bool known = address && !address->word && address->form.is_constant() && code.width >= 4;
+  const Instruction& i = instruction(part);
+  const bool loads = i.code->kind == AccessKind::load;
+  const auto address = evaluator.address(i);
+  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
+  const std::uint32_t width = i.bytes;
+  const bool known =
+      address && !address->word && address->form.is_constant() && width >= 4 && (loads || !i.values.empty());
   const auto first = known ? static_cast<std::uint32_t>(address->form.base) : 0;
   auto& stack = part.state.stack;
   std::vector<Value> loaded;
-  for (std::uint32_t i = 0; known && i < code.width / 4; ++i) {
-    if (code.mode == Mode::read) {
-      const auto word = stack.find(first + 4 * i);
-      loaded.push_back(word == stack.end() ? Value() : word->second);
+  for (std::uint32_t word = 0; known && word < width / 4; ++word) {
+    if (loads) {
+      const auto found = stack.find(first + 4 * word);
+      loaded.push_back(found == stack.end() ? Value() : found->second);
     } else {
-      stack[first + 4 * i] = calculator.read(code.values.front(), i);
+      stack[first + 4 * word] = evaluator.read(i.values.back(), word);
     }
   }
-  if (!known && code.mode != Mode::read) stack.clear();
-  uses_other_memory_ |= !known;
-  if (!known) open_accesses_.insert(at);
-  part.state.forget(written_by(code_.program[at]));
-  for (std::size_t i = 0; i < loaded.size() && code.to + i < kUniform; ++i)
-    part.state.registers[code.to + i] = loaded[i];
-  ++part.state.at;
-  return Next::on;
+  if (!known && !loads) stack.clear();
+  if (!known) note_open(at);
+  return after(part, loaded);
 }
 
-std::optional<FollowedLaunch::Span> FollowedLaunch::span_of(const Calculator::Address& address, std::uint32_t width,
+std::optional<FollowedLaunch::Span> FollowedLaunch::span_of(const Evaluator::Address& address, std::uint32_t width,
                                                             const Box& box) const {
   const auto range = range_of(address.form, box);
   const auto base = address.word ? launch_.word(*address.word) : std::optional(std::uint64_t{0});
@@ -314,14 +419,14 @@ std::optional<FollowedLaunch::Span> FollowedLaunch::span_of(const Calculator::Ad
 }
 
 // Also notes which known memory is loaded, and which memory is stored to.
-FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Calculator::Address& address, const Box& box) {
+FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Evaluator::Address& address, const Box& box) {
   constexpr std::uint64_t kMostPlaces = 512;  // a box is cut into at most this many parts
-  const ThreadInstruction& code = code_.instructions[at];
   const Instruction& i = code_.program[at];
+  const std::uint32_t width = i.bytes;
   Loaded out;
   if (launch_.memory.empty()) return out;
-  const auto span = span_of(address, code.width, box);
-  if (code.mode != Mode::read) {
+  const auto span = span_of(address, width, box);
+  if (mode_of(i) != Mode::read) {
     span ? stored_.push_back(*span) : void(stores_anywhere_ = true);
     return out;
   }
@@ -329,41 +434,41 @@ FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Calculator
   const auto memory = std::find_if(launch_.memory.begin(), launch_.memory.end(), [&](const KnownMemory& each) {
     return span->begin >= each.address && span->end <= each.address + each.bytes.size();
   });
-  const bool plain = is_any(i.base(), {"LDG", "LD"}) && code.to != kNone;
+  const bool plain = i.code->kind == AccessKind::load && i.to() != kNone;
   if (memory == launch_.memory.end() || !plain) return out;
   if (const Form& form = address.form; !form.is_constant()) {
     std::int64_t step = 0;
     for (const std::int64_t each : form.steps) step = std::gcd(step, each);
-    const std::uint64_t extent = span->end - span->begin - code.width;
+    const std::uint64_t extent = span->end - span->begin - width;
     if (extent / static_cast<std::uint64_t>(step) >= kMostPlaces) return out;
     const auto range = range_of(form, box);
     out.cut = Cut{form, range->least + (range->most - range->least + 1) / 2};
     return out;
   }
   const std::size_t offset = span->begin - memory->address;
-  if (offset % code.width != 0) return out;
+  if (offset % width != 0) return out;
   loaded_.push_back(*span);
   const auto which = static_cast<std::size_t>(memory - launch_.memory.begin());
-  if (code.width < 4) {
-    const bool with_sign = i.has("S8") || i.has("S16");
+  if (width < 4) {
+    const bool with_sign = i.has<"S8">() || i.has<"S16">();
     std::uint32_t value = 0;
-    std::memcpy(&value, memory->bytes.data() + offset, code.width);
-    const std::uint32_t sign = 1u << (8 * code.width - 1);
+    std::memcpy(&value, memory->bytes.data() + offset, width);
+    const std::uint32_t sign = 1u << (8 * width - 1);
     if (with_sign && (value & sign) != 0) value |= ~(2 * sign - 1);
     out.registers = {number_of(value)};
     return out;
   }
-  for (std::size_t half = offset; half < offset + code.width; half += 4) {
+  for (std::size_t half = offset; half < offset + width; half += 4) {
     const std::uint32_t word = word_in(which, half);
     // Halves of addresses that are loaded apart are numbers.
-    if (code.width >= 8 && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+    if (width >= 8 && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
       out.registers.push_back({half % 8 == 0 ? Value::Kind::low : Value::Kind::high, word, {}});
       continue;
     }
     std::uint32_t value = 0;
     std::memcpy(&value, memory->bytes.data() + half, sizeof value);
     out.registers.push_back(number_of(value));
-    if (code.width >= 8 && half % 8 == 0) loaded_numbers_.insert(word);
+    if (width >= 8 && half % 8 == 0) loaded_numbers_.insert(word);
   }
   return out;
 }
@@ -377,53 +482,42 @@ bool FollowedLaunch::changes_what_it_reads() const {
 }
 
 // Elements outside the tensor are not read or written, so the bytes are known only if the whole box is inside.
-FollowedLaunch::Next FollowedLaunch::tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+FollowedLaunch::Next FollowedLaunch::box_access(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
-  uses_other_memory_ = true;
-  open_accesses_.insert(at);
+  const Instruction& i = instruction(part);
+  note_open(at);
   const auto may = code_.accesses.find(at);
   const auto map = std::find_if(launch_.tensors.begin(), launch_.tensors.end(), [&](const TensorMap& each) {
     return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
            may->second.words.contains(each.parameter);
   });
-  const auto place = map == launch_.tensors.end() ? std::nullopt : place_of_tile(*map, code, part, calculator);
-  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
-  place ? add_tile(*map, code, *place, part.box) : give_up_on(at);
-  part.state.forget(written_by(code_.program[at]));
-  ++part.state.at;
-  return Next::on;
-}
-
-std::optional<Form> FollowedLaunch::place_of_tile(const TensorMap& map, const ThreadInstruction& code, const Part& part,
-                                                  Calculator& calculator) {
-  if (code.coordinates.size() != map.dimensions.size()) return std::nullopt;
-  Form all = constant(0);
-  std::uint64_t rows = 1;
-  for (const Coordinate& each : code.coordinates) {
-    const TensorMap::Dimension& dimension = map.dimensions[each.axis];
-    const auto form = calculator.form_of(each.source);
-    const auto range = form ? range_of(*form, part.box) : std::nullopt;
-    if (!range || range->least < 0 || range->most > kMostOfImage || dimension.step > kMostOfImage) return std::nullopt;
-    if (static_cast<std::uint64_t>(range->most) + dimension.box > dimension.size) return std::nullopt;
-    const auto moved = times(*form, static_cast<std::int64_t>(dimension.step));
-    const auto sum_so_far = moved ? sum(all, *moved) : std::nullopt;
-    if (!sum_so_far) return std::nullopt;
-    all = *sum_so_far;
-    if (each.axis > 0) rows *= dimension.box;
+  const auto coordinates = coordinates_of(i);
+  std::optional<Form> place;
+  if (map != launch_.tensors.end() && !coordinates.empty() && coordinates.size() == map->dimensions.size()) {
+    place = constant(0);
   }
-  return rows <= kMostRowsOfTile ? std::optional(all) : std::nullopt;
+  std::uint64_t rows = 1;
+  for (std::size_t axis = 0; place && axis < coordinates.size(); ++axis) {
+    const TensorMap::Dimension& dimension = map->dimensions[axis];
+    const auto moved =
+        moved_by(evaluator, coordinates[axis], part.box, dimension.step, 1, dimension.box, dimension.size);
+    place = moved ? sum(*place, *moved) : std::nullopt;
+    if (axis > 0) rows *= dimension.box;
+  }
+  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
+  place&& rows <= kMostRowsOfTile ? add_box(*map, i, *place, part.box) : give_up_on(at);
+  return after(part);
 }
 
-void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& code, const Form& place, const Box& box) {
-  ThreadInstruction row = code;
-  row.width = static_cast<std::uint32_t>(map.dimensions[0].box * map.dimensions[0].step);
+void FollowedLaunch::add_box(const TensorMap& map, const Instruction& i, const Form& place, const Box& box) {
+  const auto width = static_cast<std::uint32_t>(map.dimensions[0].box * map.dimensions[0].step);
   std::vector<std::uint64_t> at(map.dimensions.size());
   for (std::size_t axis = 1;;) {
     std::int64_t offset = 0;
     for (std::size_t each = 1; each < at.size(); ++each) {
       offset += static_cast<std::int64_t>(at[each] * map.dimensions[each].step);
     }
-    if (const auto form = sum(place, constant(offset))) add_access(map.parameter, row, *form, box);
+    if (const auto form = sum(place, constant(offset))) add_access(map.parameter, mode_of(i), width, *form, box);
     for (axis = 1; axis < at.size() && ++at[axis] == map.dimensions[axis].box; ++axis) at[axis] = 0;
     if (axis >= at.size()) return;
   }
@@ -431,77 +525,60 @@ void FollowedLaunch::add_tile(const TensorMap& map, const ThreadInstruction& cod
 
 // Follows the access only if all coordinates are inside the image. Outside the image, the effect depends on the
 // instruction and the texture.
-FollowedLaunch::Next FollowedLaunch::image_access(Part& part, const ThreadInstruction& code, Calculator& calculator) {
+FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
-  uses_other_memory_ = true;
-  open_accesses_.insert(at);
+  const Instruction& i = instruction(part);
+  note_open(at);
   const auto may = code_.accesses.find(at);
   const auto image = std::find_if(launch_.images.begin(), launch_.images.end(), [&](const Image& each) {
     return may != code_.accesses.end() && each.parameter == may->second.handle;
   });
-  const auto place = image == launch_.images.end() ? std::nullopt : place_in_image(*image, code, part, calculator);
-  if (calculator.needed_cut()) return part_where(part, *calculator.needed_cut());
+  const auto coordinates = coordinates_of(i);
+  std::optional<Form> place;
+  std::uint64_t width = i.bytes;
+  const bool texels = width == 0;
+  if (image != launch_.images.end() && !coordinates.empty()) {
+    place = constant(0);
+    if (texels) width = image->element;
+  }
+  for (std::size_t which = 0; place && which < coordinates.size(); ++which) {
+    const Coordinate& each = coordinates[which];
+    const bool x = each.axis == 0;
+    const std::uint64_t step = x ? (texels ? width : 1) : each.axis == 1 ? image->pitch : image->slice;
+    const std::uint64_t end = x ? image->width : each.axis == 1 ? image->rows : image->layers;
+    const bool usual = width != 0 && end <= kMostOfImage;
+    const auto moved =
+        usual ? moved_by(evaluator, each, part.box, step, x ? step : 1, x ? width : 1, end) : std::nullopt;
+    place = moved ? sum(*place, *moved) : std::nullopt;
+  }
+  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
   if (place) {
-    ThreadInstruction texel = code;
-    if (texel.width == 0) texel.width = static_cast<std::uint32_t>(image->element);
-    add_access(image->parameter, texel, *place, part.box);
+    add_access(image->parameter, mode_of(i), static_cast<std::uint32_t>(width), *place, part.box);
   } else {
     give_up_on(at);
   }
-  part.state.forget(written_by(code_.program[at]));
-  ++part.state.at;
-  return Next::on;
+  return after(part);
 }
 
-std::optional<Form> FollowedLaunch::place_in_image(const Image& image, const ThreadInstruction& code, const Part& part,
-                                                   Calculator& calculator) const {
-  const bool texels = code.width == 0;
-  const std::uint64_t width = texels ? image.element : code.width;
-  Form all = constant(0);
-  for (const Coordinate& each : code.coordinates) {
-    const bool x = each.axis == 0;
-    const std::uint64_t step = x ? (texels ? image.element : 1) : each.axis == 1 ? image.pitch : image.slice;
-    const std::uint64_t end = x ? image.width : each.axis == 1 ? image.rows : image.layers;
-    const auto form = calculator.form_of(each.source);
-    const auto range = form ? range_of(*form, part.box) : std::nullopt;
-    if (!range || width == 0 || range->least < 0 || range->most > kMostOfImage || end > kMostOfImage) {
-      return std::nullopt;
-    }
-    const std::uint64_t last = static_cast<std::uint64_t>(range->most) * (x ? step : 1) + (x ? width : 1);
-    const auto moved = last <= end ? times(*form, static_cast<std::int64_t>(step)) : std::nullopt;
-    const auto sum_so_far = moved ? sum(all, *moved) : std::nullopt;
-    if (!sum_so_far) return std::nullopt;
-    all = *sum_so_far;
-  }
-  return all;
-}
-
-void FollowedLaunch::add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box) {
-  const std::pair key(word, code.mode);
-  if (too_many_.contains(key) || used_[key].add(form, code.width, box)) return;
+void FollowedLaunch::add_access(std::uint32_t word, Mode mode, std::uint32_t width, const Form& form, const Box& box) {
+  const std::pair key(word, mode);
+  if (too_many_.contains(key) || used_[key].add(form, width, box)) return;
   too_many_.insert(key);
   not_known_.insert(word);
 }
 
 // The lowest and the highest positions occur at corners of the box.
-void FollowedLaunch::note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box) {
+void FollowedLaunch::note_certain(std::uint32_t at, const Evaluator::Address& address, const Box& box) {
   const auto range = range_of(address.form, box);
-  const auto form = memory_form_of(code_.program[at]);
-  if (!range || !form) return;
+  const Instruction& i = code_.program[at];
+  if (!range) return;
   const auto [known, fresh] = certain_.try_emplace({at, address.word});
   CertainAccess& access = known->second;
   if (fresh) {
-    access = {code_.program[at].address,
-              form->kind,
-              form->space,
-              code_.instructions[at].width,
-              address.word,
-              range->least,
-              range->most,
-              0};
+    access = {i.address, i.code->kind, i.code->space, i.bytes, address.word, range->least, range->most, 0};
   }
-  for (std::size_t i = 0; i < kCoordinates; ++i) {
-    if (box.low[i] != box.high[i]) access.step = std::gcd(access.step, address.form.steps[i]);
+  for (std::size_t axis = 0; axis < kCoordinates; ++axis) {
+    if (box.low[axis] != box.high[axis]) access.step = std::gcd(access.step, address.form.steps[axis]);
   }
   access.step = std::gcd(access.step, range->least - access.least);
   access.least = std::min(access.least, range->least);

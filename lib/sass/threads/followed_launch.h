@@ -1,15 +1,16 @@
 // Executes a kernel's code symbolically for threads of a launch, one box of threads at a time. Internal to lib/sass.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "sass/byte_ranges.h"
 #include "sass/code/detours.h"
-#include "sass/threads/calculator.h"
-#include "sass/threads/forms.h"
+#include "sass/values/evaluator.h"
 
 namespace cudadiag::sass {
 
@@ -23,12 +24,23 @@ using MayAccesses = std::map<std::uint32_t, MayAccess>;
 
 std::optional<Box> all_threads(const LaunchValues& launch);
 
+struct ThreadState {
+  std::array<Value, kStack> registers;
+  std::array<Truth, 32> predicates;
+  std::map<std::uint32_t, Value> stack;    // the known words of local memory, by address
+  std::array<std::uint32_t, 16> barriers;  // where the threads that wait at each barrier continue
+  std::uint32_t at = 0;                    // the next instruction
+
+  ThreadState() { barriers.fill(kNone); }
+  // Forgets the registers and predicates that the instruction may have written.
+  void forget(const Written& written);
+};
+
 class FollowedLaunch {
  public:
   // Everything that the members refer to must outlive the FollowedLaunch.
   struct Code {
     const Program& program;
-    const ThreadCode& instructions;
     const Detours& detours;
     const MayAccesses& accesses;
     ParameterBank bank;
@@ -55,36 +67,36 @@ class FollowedLaunch {
 
   static constexpr std::size_t kMostParts = 4096;
 
+  const Instruction& instruction(const Part& part) const { return code_.program[part.state.at]; }
   bool follow(const Box& threads);
   bool follow(Part part);
-  Next step(Part& part);
-  Next jump(Part& part, const ThreadInstruction& code);
-  Next call(Part& part, const ThreadInstruction& code, Calculator& calculator);
-  Next detour(Part& part);
-  Next access(Part& part, const ThreadInstruction& code, Calculator& calculator);
-  Next local_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
-  Next tile_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
-  static std::optional<Form> place_of_tile(const TensorMap& map, const ThreadInstruction& code, const Part& part,
-                                           Calculator& calculator);
-  void add_tile(const TensorMap& map, const ThreadInstruction& code, const Form& place, const Box& box);
-  Next image_access(Part& part, const ThreadInstruction& code, Calculator& calculator);
-  std::optional<Form> place_in_image(const Image& image, const ThreadInstruction& code, const Part& part,
-                                     Calculator& calculator) const;
+  Next step(Part& part, Evaluator& evaluator);
+  Next jump(Part& part, Evaluator& evaluator);
+  Next call(Part& part, const Evaluator& evaluator);
+  Next detour(Part& part, Evaluator& evaluator);
+  void compute(Part& part, Evaluator& evaluator);
+  Next access(Part& part, Evaluator& evaluator);
+  Next local_access(Part& part, Evaluator& evaluator);
+  Next box_access(Part& part, Evaluator& evaluator);
+  void add_box(const TensorMap& map, const Instruction& i, const Form& place, const Box& box);
+  Next image_access(Part& part, Evaluator& evaluator);
+  Next after(Part& part, const std::vector<Value>& loaded = {});
   Next part_where(const Part& part, const Cut& cut);
   void give_up_on(std::uint32_t at);
+  void note_open(std::uint32_t at) { open_accesses_.insert(at); }
   std::vector<OpenAccess> open_accesses() const;
   void forget_bytes_of(std::uint32_t at);
-  void add_access(std::uint32_t word, const ThreadInstruction& code, const Form& form, const Box& box);
-  void note_certain(std::uint32_t at, const Calculator::Address& address, const Box& box);
+  void add_access(std::uint32_t word, Mode mode, std::uint32_t width, const Form& form, const Box& box);
+  void note_certain(std::uint32_t at, const Evaluator::Address& address, const Box& box);
   struct Span {
     std::uint64_t begin = 0, end = 0;
   };
-  std::optional<Span> span_of(const Calculator::Address& address, std::uint32_t width, const Box& box) const;
+  std::optional<Span> span_of(const Evaluator::Address& address, std::uint32_t width, const Box& box) const;
   struct Loaded {
     std::vector<Value> registers;  // empty if unknown
     std::optional<Cut> cut;        // where to cut the box, so that all threads of a part load the same bytes
   };
-  Loaded loaded(std::uint32_t at, const Calculator::Address& address, const Box& box);
+  Loaded loaded(std::uint32_t at, const Evaluator::Address& address, const Box& box);
 
   const Code& code_;
   const LaunchValues& launch_;
@@ -98,7 +110,6 @@ class FollowedLaunch {
   std::set<Use> too_many_;                                                    // uses with too many separate pieces
   using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction and a word
   std::map<CertainKey, CertainAccess> certain_;
-  bool uses_other_memory_ = false;
   std::set<std::uint32_t> open_accesses_;  // instructions that use memory, and whose addresses are not all known
   std::vector<Span> loaded_, stored_;  // addresses of known memory that was loaded, and of memory that was stored to
   std::set<std::uint32_t> loaded_numbers_;

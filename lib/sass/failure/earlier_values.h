@@ -8,23 +8,23 @@
 #include <set>
 #include <utility>
 
-#include "sass/code/arithmetic.h"
 #include "sass/failing_address.h"
 #include "sass/failure/paths.h"
+#include "sass/values/evaluator.h"
 
 namespace cudadiag::sass {
 
-class Evaluator {
+class EarlierValues {
  public:
   using At = Paths::At;
   using Moment = Paths::Moment;
 
   // If `lane` is null, computes values from the code and the launch alone. All arguments must outlive this object.
-  Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
+  EarlierValues(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
   // These functions return a value as it was just before `moment`; nullopt if unknown.
   std::optional<std::uint32_t> word(Slot slot, Moment moment);
-  std::optional<bool> truth(std::string_view predicate, Moment moment);
+  std::optional<bool> truth(Slot predicate, Moment moment);
   Base base(Slot slot, Moment moment);
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
@@ -40,21 +40,23 @@ class Evaluator {
   };
   using Key = std::pair<Slot, Moment>;
 
+  class InputsBefore;
+  class InputsSince;
+
   std::optional<std::uint32_t> kept(Slot slot) const;
   std::optional<std::uint32_t> undone(Slot slot, Moment moment);
   std::optional<std::uint32_t> computed(Slot slot, Moment moment);
-  std::optional<std::uint32_t> operand(std::string_view text, std::uint32_t half, Moment moment);
-  std::optional<std::uint32_t> special(const Instruction& i, std::uint32_t half) const;
-  std::optional<std::uint32_t> constant(std::uint32_t offset) const;
-  std::optional<std::uint32_t> since(std::string_view text, std::uint32_t half, At at);
+  Value constant(std::uint32_t offset) const;
+  Value special(std::string_view name) const;
   std::optional<At> definition(Slot slot, Moment moment);
   Paths::Guard guard(Moment moment);
+  std::optional<bool> holds(const Condition& condition, Moment moment);
 
   static const Sum kMade;
   Sum sum_of(Slot slot, Moment moment);
   Sum sum_made_by(Moment moment, std::uint32_t half);
   Sum loaded(const Instruction& i, Moment moment);
-  Sum sum_of_operand(std::string_view text, std::uint32_t half, Moment moment);
+  Sum sum_of_operand(const Operand& operand, std::uint32_t half, Moment moment);
   static Sum joined(const Sum& a, const Sum& b);
   static Sum added(const Sum& a, const Sum& b);
 
@@ -63,6 +65,7 @@ class Evaluator {
   const ParameterBank bank_;
   const LaunchState& launch_;
   const LaneState* lane_;
+  Box thread_;
   At stands_ = kNone;
   std::map<Key, std::optional<std::uint32_t>> words_;
   std::map<Key, std::optional<bool>> truths_;

@@ -1,4 +1,4 @@
-#include "sass/threads/forms.h"
+#include "sass/values/forms.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -52,6 +52,16 @@ std::optional<Form> times(const Form& a, std::int64_t factor) {
     out.steps[i] = static_cast<std::int64_t>(step);
   }
   return fit ? std::optional(out) : std::nullopt;
+}
+
+std::optional<Form> wrapped_sum(const Form& a, const Form& b) {
+  if (!a.is_constant() || !b.is_constant()) return sum(a, b);
+  return constant(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.base) + static_cast<std::uint64_t>(b.base)));
+}
+
+std::optional<Form> wrapped_product(const Form& a, std::int64_t factor) {
+  if (!a.is_constant()) return times(a, factor);
+  return constant(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.base) * static_cast<std::uint64_t>(factor)));
 }
 
 bool is_multiple(const Form& a, std::int64_t of) {

@@ -35,6 +35,9 @@ Form coordinate(std::size_t which);
 // These two functions return nullopt if the result is too large.
 std::optional<Form> sum(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
+// These two functions compute with constants modulo 2^64, like the registers.
+std::optional<Form> wrapped_sum(const Form& a, const Form& b);
+std::optional<Form> wrapped_product(const Form& a, std::int64_t factor);
 bool is_multiple(const Form& a, std::int64_t of);
 // Returns whether the forms differ by a multiple of 2^32 for every thread.
 bool same_low_word(const Form& a, const Form& b);

@@ -1,10 +1,5 @@
 // Reads operands and computes with forms.
-#include "sass/threads/calculator.h"
-
-#include <algorithm>
-#include <cstring>
-
-#include "sass/code/memory_operands.h"
+#include "sass/values/evaluator.h"
 
 namespace cudadiag::sass {
 namespace {
@@ -14,27 +9,16 @@ constexpr std::int64_t kMostPieces = 64;  // limits the pieces into which one in
 
 }  // namespace
 
-void ThreadState::forget(const Written& written) {
-  if (written.everything) {
-    registers.fill({});
-    predicates.fill({});
-    return;
-  }
-  for (std::uint32_t bit = 0; bit < predicates.size(); ++bit) {
-    if ((written.predicates >> bit & 1) != 0) predicates[bit] = {};
-  }
-  const auto drop = [this](std::uint32_t first, std::uint32_t count) {
-    if (first == kNone) return;
-    const std::uint32_t end = first >= kUniform ? kStack : kUniform;
-    for (std::uint32_t each = first; each < std::min(first + count, end); ++each) registers[each] = {};
-  };
-  drop(written.first, written.count);
-  drop(written.second, 8);
+std::optional<std::size_t> axis_of(std::string_view special) {
+  const bool thread = special.starts_with("SR_TID."), block = special.starts_with("SR_CTAID.");
+  const std::size_t axis = special.empty() ? 3 : static_cast<std::size_t>(special.back() - 'X');
+  if ((!thread && !block) || axis > 2) return std::nullopt;
+  return axis + (block ? 3 : 0);
 }
 
 // ---- forms
 
-std::optional<bool> Calculator::less(const Form& form, std::int64_t than) {
+std::optional<bool> Evaluator::less(const Form& form, std::int64_t than) {
   const auto range = range_of(form, box_);
   if (!range) return std::nullopt;
   if (range->most < than) return true;
@@ -44,7 +28,7 @@ std::optional<bool> Calculator::less(const Form& form, std::int64_t than) {
 }
 
 // Shifts right and rounds down.
-std::optional<std::int64_t> Calculator::quotient(const Form& form, unsigned shift) {
+std::optional<std::int64_t> Evaluator::quotient(const Form& form, unsigned shift) {
   const auto range = range_of(form, box_);
   if (!range) return std::nullopt;
   const std::int64_t least = range->least >> shift, most = range->most >> shift;
@@ -54,71 +38,54 @@ std::optional<std::int64_t> Calculator::quotient(const Form& form, unsigned shif
   return std::nullopt;
 }
 
-std::optional<Form> Calculator::with_sign(const Form& number) {
+std::optional<Form> Evaluator::with_sign(const Form& number) {
   const auto positive = less(number, kSign);
   if (!positive) return std::nullopt;
   return *positive ? std::optional(number) : sum(number, constant(-kWord));
 }
 
 // Returns the lower 32 bits of the form.
-Value Calculator::word(const Form& form) {
+Value Evaluator::word(const Form& form) {
   const auto above = quotient(form, 32);
   const auto low = above ? sum(form, constant(-*above * kWord)) : std::nullopt;
   return low ? Value{Value::Kind::number, 0, in_box(*low, box_)} : Value{};
 }
 
-std::optional<std::int64_t> Calculator::number(const Value& value) const {
-  if (value.kind != Value::Kind::number) return std::nullopt;
+std::optional<std::int64_t> Evaluator::number(const Value& value) const {
+  if (!is_number(value)) return std::nullopt;
   const Form form = in_box(value.form, box_);
   return form.is_constant() ? std::optional(form.base) : std::nullopt;
 }
 
-std::optional<Form> Calculator::form_of(const Source& source) {
-  const Value value = read(source);
-  return value.kind == Value::Kind::number ? std::optional(in_box(value.form, box_)) : std::nullopt;
+std::optional<Form> Evaluator::form_of(const Operand& operand) {
+  const Value value = read(operand);
+  return is_number(value) ? std::optional(in_box(value.form, box_)) : std::nullopt;
 }
 
 // ---- operands
 
-Value Calculator::read_constant(std::uint32_t offset) const {
-  if (offset % 4 != 0) return {};
-  const auto number = [](std::uint32_t value) { return Value{Value::Kind::number, 0, constant(value)}; };
-  const std::uint32_t byte = offset - bank_.offset;
-  if (offset >= bank_.offset && byte < bank_.size) {
-    const std::uint32_t word = byte & ~7u;
-    if (std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
-      return {byte == word ? Value::Kind::low : Value::Kind::high, word, {}};
-    }
-    if (launch_.parameters.size() < byte + 4) return {};
-    std::uint32_t value = 0;
-    std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
-    return number(value);
-  }
-  const auto size = size_in_bank(bank_.offset, offset);
-  if (!size) return {};
-  return number((size->of_grid ? launch_.grid : launch_.block)[size->axis]);
-}
-
-Value Calculator::read(const Source& source, std::uint32_t half) {
-  switch (source.kind) {
-    case Source::Kind::number:
-      return source.number[half] ? Value{Value::Kind::number, 0, constant(*source.number[half])} : Value{};
-    case Source::Kind::slot:
-      return source.slot + half < kStack ? state_.registers[source.slot + half] : Value{};
-    case Source::Kind::constant: {
-      if (source.slot == kNone) return read_constant(source.offset + 4 * half);
-      const auto index = source.slot < kStack ? number(state_.registers[source.slot]) : std::nullopt;
-      return index ? read_constant(static_cast<std::uint32_t>(source.offset + *index) + 4 * half) : Value{};
+// Does not apply the operand's sign.
+Value Evaluator::read(const Operand& operand, std::uint32_t half) {
+  if (operand.part) return {};
+  switch (operand.kind) {
+    case Operand::Kind::number:
+      return half < 2 && operand.number[half] ? number_of(*operand.number[half]) : Value();
+    case Operand::Kind::slot:
+      return inputs_.word(operand.slot + half);
+    case Operand::Kind::bank: {
+      if (operand.slot == kNone) return inputs_.bank(operand.offset + 4 * half);
+      const auto index = number(inputs_.word(operand.slot));
+      return index ? inputs_.bank(static_cast<std::uint32_t>(operand.offset + *index) + 4 * half) : Value();
     }
     default:
       return {};
   }
 }
 
-// Returns a half of an address as a number, if LaunchValues allows it. The position relative to the address is lost.
-Value Calculator::as_number(const Value& value) {
+// Returns a half of an address as a number, if its value is available. The position relative to the address is lost.
+Value Evaluator::as_number(const Value& value) {
   if (value.kind != Value::Kind::low && value.kind != Value::Kind::high) return value;
-  const std::uint64_t base = launch_.addresses_are_numbers ? launch_.word(value.word).value_or(0) : 0;
+  const std::uint64_t base = inputs_.base_of(value.word);
   if (base == 0 || base > static_cast<std::uint64_t>(kMostOfForm)) return {};
   const auto all = sum(value.form, constant(static_cast<std::int64_t>(base)));
   if (!all) return {};
@@ -128,51 +95,52 @@ Value Calculator::as_number(const Value& value) {
 }
 
 // Negates a number as 2^32 minus the number, which gives a value from 1 to 2^32.
-Value Calculator::with_sign_of(const Source& source, const Value& value) {
-  if (!source.negative && !source.complement) return value;
-  if (value.kind != Value::Kind::number) return {};
+Value Evaluator::with_sign_of(const Operand& operand, const Value& value) {
+  if (operand.is_plain()) return value;
+  if (!is_number(value)) return {};
   const auto turned = times(value.form, -1);
-  const auto form = turned ? sum(*turned, constant(source.negative ? kWord : kWord - 1)) : std::nullopt;
+  const auto form = turned ? sum(*turned, constant(operand.negative ? kWord : kWord - 1)) : std::nullopt;
   return form ? Value{Value::Kind::number, 0, *form} : Value{};
 }
 
-Calculator::Pair Calculator::read_pair(const Source& source) {
-  const Value low = read(source, 0), high = read(source, 1);
+Evaluator::Pair Evaluator::read_pair(const Operand& operand) {
+  const Value low = read(operand, 0), high = read(operand, 1);
   Pair out;
-  if (source.complement) return out;
+  if (operand.complement) return out;
   if (low.kind == Value::Kind::low && high.kind == Value::Kind::high && low.word == high.word &&
       same_low_word(low.form, high.form)) {
-    out = {!source.negative, true, low.word, high.form};
-  } else if (low.kind == Value::Kind::number && high.kind == Value::Kind::number) {
+    out = {!operand.negative, true, low.word, high.form};
+  } else if (is_number(low) && is_number(high)) {
     const auto upper = with_sign(high.form);
-    const auto above = upper ? times(*upper, kWord) : std::nullopt;
-    auto all = above ? sum(*above, low.form) : std::nullopt;
-    if (all && source.negative) all = times(*all, -1);
+    const auto above = upper ? wrapped_product(*upper, kWord) : std::nullopt;
+    auto all = above ? wrapped_sum(*above, low.form) : std::nullopt;
+    if (all && operand.negative) all = wrapped_product(*all, -1);
     if (all) out = {true, false, 0, *all};
   }
   return out;
 }
 
-Calculator::Pair Calculator::sum_of(const Pair& a, const Pair& b) {
-  const auto form = sum(a.form, b.form);
+Evaluator::Pair Evaluator::sum_of(const Pair& a, const Pair& b) {
+  const auto form = wrapped_sum(a.form, b.form);
   if (!a.known || !b.known || (a.pointer && b.pointer) || !form) return {};
   return {true, a.pointer || b.pointer, a.pointer ? a.word : b.word, *form};
 }
 
-std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& code) {
+std::optional<Evaluator::Address> Evaluator::address(const Instruction& i) {
+  if (!i.readable) return std::nullopt;
   Pair all{true, false, 0, {}};
-  if (code.address.empty()) return std::nullopt;
-  for (const AddressTerm& term : code.address) {
+  for (const AddressTerm& term : i.place) {
     Pair each;
-    if (term.pair) {
-      each = read_pair(term.source);
-      // The term may have 64 bits, or 32 bits with or without a sign. Accept it only if it has the same value in all
-      // three cases.
-      const auto range = each.known && !each.pointer && !term.sure ? range_of(each.form, box_) : std::nullopt;
+    const bool unsure = term.width == AddressTerm::Width::unsure;
+    if (term.factor != 1 || (unsure && !is_uniform_slot(term.value.slot))) return std::nullopt;
+    if (term.width != AddressTerm::Width::half) {
+      each = read_pair(term.value);
+      // Accept the term only if it has the same value with 64 bits, and with 32 bits with or without a sign.
+      const auto range = each.known && !each.pointer && unsure ? range_of(each.form, box_) : std::nullopt;
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {
-      const Value value = read(term.source);
-      each = {value.kind == Value::Kind::number, false, 0, value.form};
+      const Value value = read(term.value);
+      each = {is_number(value), false, 0, value.form};
     }
     all = sum_of(all, each);
   }
@@ -180,36 +148,30 @@ std::optional<Calculator::Address> Calculator::address(const ThreadInstruction& 
   return Address{all.pointer ? std::optional(all.word) : std::nullopt, in_box(all.form, box_)};
 }
 
-Truth Calculator::read(const Condition& condition) const {
-  if (condition.slot == kNone) return truth_of(!condition.negated);
-  Truth truth = state_.predicates[condition.slot - kFirstPredicate];
-  if (!condition.negated) return truth;
-  if (truth.shared != 0 || truth.kind == Truth::Kind::carry || truth.kind == Truth::Kind::number) return {};
-  if (truth.kind == Truth::Kind::yes || truth.kind == Truth::Kind::no) return truth_of(truth.kind == Truth::Kind::no);
-  return truth;
-}
-
-std::optional<bool> Calculator::holds(const Condition& condition) {
-  const Truth truth = read(condition);
-  if (truth.shared != 0 || (truth.kind != Truth::Kind::yes && truth.kind != Truth::Kind::no)) return std::nullopt;
-  return truth.kind == Truth::Kind::yes;
+std::optional<bool> Evaluator::holds(const Condition& condition) {
+  if (condition.slot == kNone) return !condition.negated;
+  const auto known = inputs_.truth(condition.slot).known();
+  return known ? std::optional(*known != condition.negated) : known;
 }
 
 // ---- results
 
-void Calculator::set(Slot slot, const Value& value) {
+void Evaluator::set(Slot slot, const Value& value) {
   if (slot != kNone && slot < kStack) values_.emplace_back(slot, value);
 }
 
-void Calculator::set(const Condition& predicate, const Truth& truth) {
+void Evaluator::set(const Condition& predicate, const Truth& truth) {
   if (predicate.slot != kNone && !predicate.negated) truths_.emplace_back(predicate.slot, truth);
 }
 
-void Calculator::set_pair(Slot slot, const Pair& pair) {
+void Evaluator::set_pair(Slot slot, const Pair& pair) {
   Value low, high;
   if (pair.known && pair.pointer) {
     low = {Value::Kind::low, pair.word, pair.form};
     high = {Value::Kind::high, pair.word, pair.form};
+  } else if (pair.known && pair.form.is_constant()) {
+    low = number_of(pair.form.base & (kWord - 1));
+    high = number_of(pair.form.base >> 32 & (kWord - 1));
   } else if (pair.known) {
     low = word(pair.form);
     const auto above = quotient(pair.form, 32);
@@ -221,9 +183,9 @@ void Calculator::set_pair(Slot slot, const Pair& pair) {
 
 // A carry that is 0 for all threads, or 1 for all, becomes a truth value. If two predicates receive carries, they share
 // the sum of both.
-void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uint32_t at) {
+void Evaluator::set_sum(const Instruction& i, const Sum& sum, std::uint32_t at) {
   std::vector<Condition> named;
-  for (const Condition& carry : code.carries) {
+  for (const Condition& carry : i.carries) {
     if (carry.slot != kNone && !carry.negated) named.push_back(carry);
   }
   Truth truth = sum.carry;
@@ -235,21 +197,21 @@ void Calculator::set_sum(const ThreadInstruction& code, const Sum& sum, std::uin
     const auto range = range_of(truth.more, box_);
     if (!range || range->most > kWord) truth = {};
   }
-  set(code.to, sum.value);
+  set(i.to(), sum.value);
   for (const Condition& carry : named) set(carry, truth);
 }
 
 // ---- sums
 
-Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions) const {
-  Carries out{true, 0, nullptr};
+Evaluator::Carries Evaluator::carries_of(Conditions conditions) {
+  Carries out{.known = true};
   std::uint32_t shared = 0;
   for (const Condition& condition : conditions) {
-    if (condition.slot == kNone) {
-      out.number += condition.negated ? 0 : 1;
+    if (const auto known = holds(condition)) {
+      out.number += *known ? 1 : 0;
       continue;
     }
-    const Truth& truth = state_.predicates[condition.slot - kFirstPredicate];
+    const Truth truth = inputs_.truth(condition.slot);
     if (truth.kind == Truth::Kind::unknown || condition.negated) return {};
     if (truth.shared != 0) {
       // The first predicate of the pair already added the carries of both.
@@ -260,11 +222,10 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
       if (shared != 0) return {};
       shared = truth.shared;
     }
-    if (truth.kind == Truth::Kind::yes) ++out.number;
     if (truth.kind == Truth::Kind::number) out.number += truth.form.base;
     if (truth.kind == Truth::Kind::carry) {
-      if (out.of_pointer != nullptr) return {};
-      out.of_pointer = &truth;
+      if (out.of_pointer) return {};
+      out.of_pointer = truth;
     }
   }
   if (shared != 0) return {};
@@ -272,14 +233,14 @@ Calculator::Carries Calculator::carries_of(std::span<const Condition> conditions
 }
 
 // Adds 32-bit values and the carries.
-Calculator::Sum Calculator::added(Values values, std::span<const Condition> conditions) {
+Evaluator::Sum Evaluator::added(Values values, Conditions conditions) {
   const Carries carries = carries_of(conditions);
   std::optional<Form> total = constant(carries.number);
   const Value* pointer = nullptr;
   if (!carries.known) return {};
   for (const Value& value : values) {
     if (value.kind == Value::Kind::unknown) return {};
-    if (value.kind != Value::Kind::number) {
+    if (!is_number(value)) {
       if (pointer != nullptr) return {};
       pointer = &value;
     } else if (total) {
@@ -287,14 +248,15 @@ Calculator::Sum Calculator::added(Values values, std::span<const Condition> cond
     }
   }
   if (!total) return {};
-  if (pointer != nullptr) return added_to_pointer(*pointer, *total, carries.of_pointer);
-  if (carries.of_pointer != nullptr) return {};
+  if (pointer != nullptr)
+    return added_to_pointer(*pointer, *total, carries.of_pointer ? &*carries.of_pointer : nullptr);
+  if (carries.of_pointer) return {};
   const auto above = quotient(*total, 32);
   if (!above) return {};
   return {word(*total), {Truth::Kind::number, 0, 0, constant(*above), {}}};
 }
 
-Calculator::Sum Calculator::added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry) {
+Evaluator::Sum Evaluator::added_to_pointer(const Value& pointer, const Form& rest, const Truth* carry) {
   Sum out;
   if (pointer.kind == Value::Kind::low) {
     if (carry != nullptr) return {};

@@ -1,0 +1,332 @@
+#include "sass/failure/earlier_values.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cudadiag::sass {
+namespace {
+
+constexpr int kDeepest = 100;  // limits the recursion through values computed from other values
+constexpr std::size_t kMostSums = 20'000;
+constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // upper halves of 64-bit offsets are less than this, or negative
+
+Value value_of(std::optional<std::uint32_t> word) { return word ? number_of(*word) : Value(); }
+
+Truth truth_if(std::optional<bool> known) { return known ? truth_of(*known) : Truth(); }
+
+template <typename Result>
+Result result_in(const std::vector<std::pair<Slot, Result>>& results, Slot slot) {
+  for (const auto& [its, result] : results) {
+    if (its == slot) return result;
+  }
+  return {};
+}
+
+}  // namespace
+
+// The values just before a moment.
+class EarlierValues::InputsBefore : public Inputs {
+ public:
+  InputsBefore(EarlierValues& values, Moment moment) : values_(values), moment_(moment) {}
+
+  Value word(Slot slot) override { return value_of(values_.word(slot, moment_)); }
+  Truth truth(Slot slot) override { return truth_if(values_.truth(slot, moment_)); }
+  Value bank(std::uint32_t offset) override { return values_.constant(offset); }
+  Value special(std::string_view name) override { return values_.special(name); }
+
+ private:
+  EarlierValues& values_;
+  const Moment moment_;
+};
+
+// The values before an instruction that ran exactly once after the failing one. `zero` is read as 0.
+class EarlierValues::InputsSince : public Inputs {
+ public:
+  InputsSince(EarlierValues& values, At at, Slot zero) : values_(values), at_(at), zero_(zero) {}
+
+  Value word(Slot slot) override {
+    if (slot == zero_) return number_of(0);
+    Paths& paths = values_.paths_;
+    const auto written = paths.written_once_since(slot, values_.stands_);
+    const bool untouched = paths.is_untouched(slot, {paths.failing()}, values_.stands_);
+    return untouched || (written && *written < at_) ? value_of(values_.kept(slot)) : Value();
+  }
+  Truth truth(Slot) override { return {}; }
+  Value bank(std::uint32_t offset) override { return values_.constant(offset); }
+  Value special(std::string_view) override { return {}; }
+
+ private:
+  EarlierValues& values_;
+  const At at_;
+  const Slot zero_;
+};
+
+EarlierValues::EarlierValues(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane)
+    : paths_(paths), program_(paths.program()), bank_(bank), launch_(launch), lane_(lane) {
+  if (lane == nullptr) return;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    thread_.low[axis] = thread_.high[axis] = lane->thread[axis];
+    thread_.low[axis + 3] = thread_.high[axis + 3] = lane->block[axis];
+  }
+  for (At at = 0; at < program_.size(); ++at) {
+    if (program_[at].address == lane->stands) stands_ = at;
+  }
+  if (!paths_.can_stand(stands_)) stands_ = kNone;
+}
+
+std::optional<std::uint32_t> EarlierValues::kept(Slot slot) const {
+  if (lane_ == nullptr) return std::nullopt;
+  if (is_predicate_slot(slot)) {
+    const bool uniform = is_uniform_slot(slot);
+    const auto& bits = uniform ? lane_->uniform_predicates : lane_->predicates;
+    const Slot bit = slot - (uniform ? kFirstUniformPredicate : kFirstPredicate);
+    return bits ? std::optional((*bits >> bit) & 1) : std::nullopt;
+  }
+  const bool uniform = is_uniform_slot(slot);
+  const auto& registers = uniform ? lane_->uniform_registers : lane_->registers;
+  const Slot index = slot - (uniform ? kUniform : 0);
+  return slot < kStack && index < registers.size() ? std::optional(registers[index]) : std::nullopt;
+}
+
+std::optional<std::uint32_t> EarlierValues::word(Slot slot, Moment moment) {
+  if (slot == kNone || is_predicate_slot(slot)) return std::nullopt;
+  const auto known = words_.find({slot, moment});
+  if (known != words_.end()) return known->second;
+  if (depth_ >= kDeepest) return std::nullopt;
+  words_[{slot, moment}] = std::nullopt;  // a value that depends on itself is unknown
+  ++depth_;
+  std::optional<std::uint32_t> value;
+  if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
+  if (!value) value = undone(slot, moment);
+  if (!value) value = computed(slot, moment);
+  --depth_;
+  return words_[{slot, moment}] = value;
+}
+
+// Recovers the value that a register had before the failure. Works only if a single instruction has written to the
+// register since, and that instruction added a number to it.
+std::optional<std::uint32_t> EarlierValues::undone(Slot slot, Moment moment) {
+  if (stands_ == kNone || !paths_.is_untouched_before(slot, moment)) return std::nullopt;
+  const auto by = paths_.written_once_since(slot, stands_);
+  if (!by || *by == paths_.failing()) return std::nullopt;
+  const Instruction& i = program_[*by];
+  if (i.is_conditional() || i.to() != slot || i.has<"64">() || i.has<"WIDE">() || i.has<"X">()) return std::nullopt;
+  const bool adds = i.op == Op::add || (i.op == Op::multiply && i.has<"IADD">() && i.may_pass_address(0));
+  const auto is_it = [slot](const Operand& value) { return value.slot == slot; };
+  const auto self = std::find_if(i.values.begin(), i.values.end(), is_it);
+  if (!adds || std::count_if(i.values.begin(), i.values.end(), is_it) != 1 || !self->is_plain()) return std::nullopt;
+  // With 0 in place of the register, the instruction computes the number that it added.
+  InputsSince inputs(*this, *by, slot);
+  Evaluator evaluator(thread_, inputs);
+  evaluator.evaluate(i, *by);
+  const auto rest = evaluator.number(result_in(evaluator.values(), slot));
+  const auto now = kept(slot);
+  return rest && now ? std::optional(*now - static_cast<std::uint32_t>(*rest)) : std::nullopt;
+}
+
+Paths::Guard EarlierValues::guard(Moment moment) {
+  const auto its = holds(program_[moment.at].condition, moment);
+  return !its ? Paths::Guard::unknown : *its ? Paths::Guard::holds : Paths::Guard::fails;
+}
+
+std::optional<EarlierValues::At> EarlierValues::definition(Slot slot, Moment moment) {
+  return paths_.definition(slot, moment.at, [&](At each) { return guard(paths_.last_before(each, moment)); });
+}
+
+std::optional<std::uint32_t> EarlierValues::computed(Slot slot, Moment moment) {
+  const auto by = definition(slot, moment);
+  if (!by) return std::nullopt;
+  const Instruction& i = program_[*by];
+  if (i.to() == kNone || slot < i.to() || slot - i.to() > 3) return std::nullopt;
+  if (!is_evaluated(i.op)) unknown_.insert(i.opcode);
+  InputsBefore inputs(*this, paths_.last_before(*by, moment));
+  Evaluator evaluator(thread_, inputs);
+  evaluator.evaluate(i, *by);
+  const auto number = evaluator.number(result_in(evaluator.values(), slot));
+  return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
+}
+
+Value EarlierValues::special(std::string_view name) const {
+  if (lane_ == nullptr) return {};
+  if (const auto axis = axis_of(name)) return number_of(in_box(coordinate(*axis), thread_).base);
+  if (name == "SR_LANEID") return number_of(lane_->lane);
+  // The index of the block in its cluster; 0 without clusters.
+  return name == "SR_CgaCtaId" && !launch_.clusters ? number_of(0) : Value();
+}
+
+Value EarlierValues::constant(std::uint32_t offset) const {
+  const std::uint32_t byte = offset - bank_.offset;
+  if (offset >= bank_.offset && byte % 4 == 0 && byte < launch_.parameters.size()) {
+    if (launch_.parameters.size() - byte < 4) return {};
+    std::uint32_t value = 0;
+    std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
+    return number_of(value);
+  }
+  const auto size = size_in_bank(bank_.offset, offset);
+  const auto& sizes = size && size->of_grid ? launch_.grid : launch_.block;
+  return size && sizes ? number_of((*sizes)[size->axis]) : Value();
+}
+
+std::optional<bool> EarlierValues::holds(const Condition& condition, Moment moment) {
+  if (condition.slot == kNone) return !condition.negated;
+  const auto known = truth(condition.slot, moment);
+  return known ? std::optional(*known != condition.negated) : known;
+}
+
+std::optional<bool> EarlierValues::truth(Slot slot, Moment moment) {
+  const auto known = truths_.find({slot, moment});
+  if (known != truths_.end()) return known->second;
+  if (depth_ >= kDeepest) return std::nullopt;
+  truths_[{slot, moment}] = std::nullopt;
+  ++depth_;
+  std::optional<bool> value;
+  const Condition& failing = program_[paths_.failing()].condition;
+  if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) {
+    if (const auto bit = kept(slot)) value = *bit != 0;
+  }
+  // The failing instruction ran, so its condition was true.
+  if (!value && failing.slot == slot && paths_.is_untouched_before(slot, moment)) value = !failing.negated;
+  if (!value) {
+    if (const auto by = definition(slot, moment)) {
+      InputsBefore inputs(*this, paths_.last_before(*by, moment));
+      Evaluator evaluator(thread_, inputs);
+      evaluator.evaluate(program_[*by], *by);
+      value = result_in(evaluator.truths(), slot).known();
+    }
+  }
+  --depth_;
+  return truths_[{slot, moment}] = value;
+}
+
+// ---- the terms of an address
+
+Base EarlierValues::base(Slot slot, Moment moment) {
+  const Sum sum = sum_of(slot, moment);
+  if (sum.open || sum.mixed) return {};
+  return {true,
+          {sum.words.begin(), sum.words.end()},
+          sum.others,
+          sum.others && !sum.made,
+          {sum.through.begin(), sum.through.end()}};
+}
+
+const EarlierValues::Sum EarlierValues::kMade{.others = true, .made = true};
+
+EarlierValues::Sum EarlierValues::joined(const Sum& a, const Sum& b) {
+  if (a.open || b.open) return a.open ? b : a;
+  if (a.mixed || b.mixed || a.words != b.words || a.others != b.others) return {.mixed = true};
+  Sum out = a;
+  out.made |= b.made;
+  out.through.insert(b.through.begin(), b.through.end());
+  return out;
+}
+
+EarlierValues::Sum EarlierValues::added(const Sum& a, const Sum& b) {
+  if (a.mixed || b.mixed) return {.mixed = true};
+  // Accepts a loop only if each iteration adds numbers, not parameter words, to the value.
+  if (a.open || b.open) {
+    const Sum& other = a.open ? b : a;
+    return other.words.empty() && !other.others ? Sum{.open = true} : Sum{.mixed = true};
+  }
+  Sum out = a;
+  out.others |= b.others;
+  out.made |= b.made;
+  out.through.insert(b.through.begin(), b.through.end());
+  for (const std::uint32_t each : b.words) {
+    if (!out.words.insert(each).second) return {.mixed = true};  // a word that is added twice
+  }
+  return out;
+}
+
+EarlierValues::Sum EarlierValues::sum_of(Slot slot, Moment moment) {
+  if (slot == kNone) return {};
+  const Key key{slot, moment};
+  const auto known = sums_.find(key);
+  if (known != sums_.end()) return known->second;
+  if (summing_.contains(key)) return {.open = true};
+  if (++sums_done_ > kMostSums || summing_.size() > kDeepest) return {.mixed = true};
+  summing_.insert(key);
+  Sum out{.open = true};
+  const auto one = definition(slot, moment);
+  const auto all = one ? std::optional(std::vector<At>{*one}) : paths_.definitions(slot, moment.at);
+  if (!all) out = {.mixed = true};
+  if (all) {
+    for (const At by : *all) {
+      const Slot to = program_[by].to();
+      out = joined(out, sum_made_by(paths_.last_before(by, moment), to == kNone || slot < to ? 4 : slot - to));
+    }
+  }
+  summing_.erase(key);
+  // In a loop, `out` may depend on a sum that is not complete yet. Cache `out` only if no other sum is in progress.
+  if (summing_.empty() || !out.open) {
+    if (summing_.empty()) sums_[key] = out;
+  }
+  return out;
+}
+
+EarlierValues::Sum EarlierValues::sum_of_operand(const Operand& operand, std::uint32_t half, Moment moment) {
+  if (operand.kind == Operand::Kind::number) return {};
+  Sum out = kMade;
+  if (operand.kind == Operand::Kind::bank) {
+    const std::uint32_t offset = operand.offset + 4 * half;
+    const bool parameter = offset >= bank_.offset && offset - bank_.offset < bank_.size;
+    if (operand.slot != kNone) return {.mixed = true};
+    out = parameter ? Sum{.words = {offset - bank_.offset}} : Sum{};
+  } else if (operand.slot != kNone) {
+    out = sum_of(operand.slot + half, moment);
+  }
+  // A value that is subtracted or complemented is not a term of the sum.
+  if (operand.is_plain() && !operand.part) return out;
+  return out.words.empty() && !out.others && !out.mixed ? Sum{} : kMade;
+}
+
+EarlierValues::Sum EarlierValues::sum_made_by(Moment moment, std::uint32_t half) {
+  const Instruction& i = program_[moment.at];
+  const auto of = [&](std::size_t value, std::uint32_t its) -> Sum {
+    if (value >= i.values.size()) return {.mixed = true};
+    // A large constant may be the upper half of a pointer that the code contains.
+    const auto upper = i.has<"X">() ? i.values[value].number[0] : std::nullopt;
+    if (upper && std::min(*upper, ~*upper) >= kLeastUpperHalf) return kMade;
+    return sum_of_operand(i.values[value], its, moment);
+  };
+  const std::uint32_t its = i.has<"64">() ? half : 0;
+  switch (i.op) {
+    case Op::special:
+    case Op::shift:
+    case Op::halves:
+    case Op::extend:
+    case Op::integer:
+      return {};
+    case Op::move:
+      return of(0, half);
+    case Op::add: {
+      Sum sum;
+      for (std::size_t value = 0; value < i.values.size(); ++value) sum = added(sum, of(value, its));
+      return sum;
+    }
+    case Op::multiply: {
+      const bool once = i.may_pass_address(0) && !i.has<"WIDE">() && !i.has<"HI">();
+      return added(once ? of(0, 0) : Sum{}, of(2, i.has<"WIDE">() ? half : 0));
+    }
+    case Op::scale:
+      return added(!i.has<"HI">() && i.may_pass_address(0) ? of(0, 0) : Sum{}, of(1, 0));
+    case Op::choose: {
+      const auto first = i.conditions.size() == 1 ? holds(i.conditions[0], moment) : std::nullopt;
+      return first ? of(*first ? 0 : 1, its) : joined(of(0, its), of(1, its));
+    }
+    default:
+      return i.is_load() ? loaded(i, moment) : kMade;
+  }
+}
+
+EarlierValues::Sum EarlierValues::loaded(const Instruction& i, Moment moment) {
+  Sum out{.others = true};
+  for (const AddressTerm& term : i.place) {
+    const Sum its = sum_of_operand(term.value, 0, moment);
+    out.through.insert(its.words.begin(), its.words.end());
+    out.through.insert(its.through.begin(), its.through.end());
+  }
+  return out;
+}
+
+}  // namespace cudadiag::sass
