@@ -75,9 +75,9 @@ def main():
     r = random.Random(int(sys.argv[1]))
     with open(os.path.join(FOLDER, "expressions.inc"), "w", encoding="utf-8") as out:
         for i in range(int(sys.argv[2])):
-            index = wide(r, 2 + i % 3)
+            index = wide(r, 3 + i % 2)
             if i % 2 == 0:
-                n = narrow(r, 2 + i % 3)
+                n = narrow(r, 3 + i % 2)
                 index = r.choice((f"Wide({n})", f"Wide(Signed(int({n})))", f"Wide({n}) * 4"))
             out.write(f"EXPRESSION({i}, {index})\n")
     with tempfile.TemporaryDirectory() as scratch:
