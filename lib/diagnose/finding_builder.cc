@@ -219,9 +219,10 @@ class FindingBuilder {
     forget_shape(launch);
   }
 
-  // Clears the launch shape if it differs between the possible calls. If a rerun proved the line, uses the shape from
-  // that rerun.
+  // Clears the launch shape if it differs between the possible calls. If a rerun proved the line, then uses the shape
+  // from that rerun.
   void forget_shape(Launch& launch) const {
+    if (failure_.candidates.size() == 1 && failure_.unlisted == 0) return;
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
     launch.grid = failure_.again->grid;

@@ -81,7 +81,7 @@ bool stays_whole(const fs::path& folder) {
 
 // Returns true for code, which a program may have compiled, installed or downloaded.
 bool is_code(const fs::path& file, const struct stat& status) {
-  if (S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0) return true;
+  if (S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0 && status.st_size > 0) return true;
   static constexpr std::array<std::string_view, 12> kEndings = {".so",     ".o",   ".a",   ".pyc", ".pyd", ".cubin",
                                                                 ".fatbin", ".ptx", ".whl", ".nbi", ".nbc", ".bc"};
   const std::string name = file.filename();
@@ -102,19 +102,19 @@ class Choice {
     }
   }
 
-  // Returns true if the file was written since, unless it is of the session or received the program's output.
-  bool was_written(const fs::path& file) const {
+  // Returns true if another file has this name now, or if the file was written since. The session's files and those that
+  // received the program's output do not count.
+  bool was_changed(const fs::path& file, ino_t before, ino_t now) const {
+    // The session's folder may still have the suffix ".incomplete".
+    if (own_.contains(file) || (!session_.empty() && file.string().starts_with(session_))) return false;
     struct stat status {
     }, output{};
-    // The session's folder may still have the suffix ".incomplete".
-    if (!session_.empty() && file.string().starts_with(session_)) return false;
-    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)
-      return false;
+    if (::lstat(file.c_str(), &status) != 0) return false;
     for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
       if (::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev)
         return false;
     }
-    return true;
+    return before != now || (S_ISREG(status.st_mode) && time_of(status.st_mtim) >= since_);
   }
 
   // Adds `path`, which is new, to `made`, or else what is in it.
@@ -153,6 +153,7 @@ class Choice {
     if (!S_ISDIR(status.stx_mode)) {
       struct stat as_file {};
       as_file.st_mode = status.stx_mode;
+      as_file.st_size = static_cast<off_t>(status.stx_size);
       return !is_code(path, as_file) && !mapped_.contains(path);
     }
     if (stays_whole(path)) return false;
@@ -174,6 +175,8 @@ struct Beginning::Walk {
   SteadyClock::time_point end = SteadyClock::now() + kListing;
   // Other file systems in the folders are not listed: a file server that does not answer would block this process.
   std::set<fs::path> mounts = launch::mount_points();
+  std::vector<fs::path> added;  // folders below the present root
+  bool ends = false;
 };
 
 Beginning Beginning::list(const std::vector<std::string>& command) {
@@ -181,42 +184,53 @@ Beginning Beginning::list(const std::vector<std::string>& command) {
   beginning.at_ = file_system_now();
   Walk walk;
   std::error_code error;
-  beginning.add_folder(fs::current_path(error), walk);
-  for (std::size_t i = 1; i < command.size() && beginning.complete_; ++i) {
+  beginning.add_root(fs::current_path(error), walk);
+  for (std::size_t i = 1; i < command.size(); ++i) {
     // "--output=folder" names a folder, too.
     const fs::path named = fs::absolute(command[i].substr(command[i].find('=') + 1), error);
-    const fs::path real = fs::weakly_canonical(named, error);
+    fs::path real = fs::weakly_canonical(named, error);
     if (error || command[i].empty() || command[i].size() > 4096) continue;
     if (fs::is_directory(real, error)) {
       // A folder above the working folder is not the program's own.
-      if (!launch::is_below(fs::current_path(error), {real})) beginning.add_folder(real, walk);
+      if (!launch::is_below(fs::current_path(error), {real})) beginning.add_root(real, walk);
     } else if (!fs::exists(real, error) && real.has_parent_path()) {
+      // The program will create the folders above it, too.
+      while (!fs::exists(real.parent_path(), error) && real.has_relative_path()) real = real.parent_path();
       beginning.absent_.push_back(real);
     }
   }
   return beginning;
 }
 
+void Beginning::add_root(const fs::path& folder, Walk& walk) {
+  walk.added.clear();
+  add_folder(folder, walk);
+  if (!walk.ends) return;
+  unlisted_.push_back(folder);
+  for (const fs::path& added : walk.added) folders_.erase(added);
+}
+
 void Beginning::add_folder(const fs::path& folder, Walk& walk) {
-  if (!complete_ || folders_.contains(folder) || stays_whole(folder)) return;
+  if (walk.ends || folders_.contains(folder) || stays_whole(folder)) return;
+  walk.added.push_back(folder);
   auto& names = folders_[folder];
   for (const auto& [name, entry] : entries_of(folder)) {
     names[name] = entry.inode;
-    if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) complete_ = false;
-    if (entry.is_folder && complete_ && !walk.mounts.contains(folder / name)) add_folder(folder / name, walk);
+    if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) walk.ends = true;
+    if (entry.is_folder && !walk.mounts.contains(folder / name)) add_folder(folder / name, walk);
   }
 }
 
 Beginning::Since Beginning::since(const session::Session& session) const {
   Since since;
-  if (!complete_) return since;
+  since.whole = unlisted_;
   const Choice choice(at_, session);
   for (const auto& [folder, names] : folders_) {
     for (const auto& [name, entry] : entries_of(folder)) {
       const auto before = names.find(name);
       if (before == names.end()) {
         choice.add(folder / name, since.made);
-      } else if (before->second != entry.inode || choice.was_written(folder / name)) {
+      } else if (choice.was_changed(folder / name, before->second, entry.inode)) {
         since.changed.push_back(folder / name);
       }
     }
@@ -228,16 +242,22 @@ Beginning::Since Beginning::since(const session::Session& session) const {
     if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since.made);
   }
   // The names are arguments of another process.
-  if (since.made.size() > kMostHidden) since.made.clear();
+  if (since.made.size() > kMostHidden) {
+    since.made.clear();
+    for (const auto& [folder, names] : folders_) {
+      if (!folders_.contains(folder.parent_path())) since.whole.push_back(folder);
+    }
+  }
   return since;
 }
 
 // Each path follows a letter, and ends with a zero byte.
-constexpr char kMade = 'm', kChanged = 'c';
+constexpr char kMade = 'm', kChanged = 'c', kWhole = 'w';
 
 std::string written(const Beginning::Since& since) {
   std::string text;
-  for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed)}) {
+  for (const auto& [letter, paths] :
+       {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed), std::pair(kWhole, &since.whole)}) {
     for (const fs::path& path : *paths) text += letter + path.string() + '\0';
   }
   return text;
@@ -252,6 +272,8 @@ Beginning::Since read_since(const fs::path& file) {
     fs::path path = text.substr(at + 1, end - at - 1);
     if (text[at] == kChanged) {
       since.changed.push_back(std::move(path));
+    } else if (text[at] == kWhole) {
+      since.whole.push_back(std::move(path));
     } else if (text[at] == kMade && since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim))) {
       since.made.push_back(std::move(path));
     }
@@ -270,11 +292,12 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
     return text + (paths.size() > kMost ? fmt::format(" and {} more", paths.size() - kMost) : "");
   };
   std::string note;
-  if (!since.made.empty()) note = "reruns did not see what the first run created: " + listed(since.made);
-  if (!since.changed.empty()) {
-    note += (note.empty() ? "reruns" : "; they") + std::string(" saw files that changed during the first run: ") +
-            listed(since.changed);
-  }
+  const auto add = [&](const char* words, const std::vector<fs::path>& paths) {
+    if (!paths.empty()) note += (note.empty() ? "reruns " : "; they ") + std::string(words) + ": " + listed(paths);
+  };
+  add("did not see what the first run created", since.made);
+  add("saw files that changed during the first run", since.changed);
+  add("saw everything in folders with too many files", since.whole);
   return note;
 }
 

@@ -21,25 +21,28 @@ namespace cudadiag::supervise {
 
 class Beginning {
  public:
-  // Lists the working folder and the folders that the command names, with everything below them, in at most 50 ms. If
-  // they have more than 20,000 entries, nothing will be hidden. The same holds if more than 1,000 names are new.
+  // Lists the working folder, then the folders that the command names, with everything below them. Stops after 20,000
+  // entries or 50 ms. In a folder that is not listed whole, nothing will be hidden. The same holds everywhere if more than
+  // 1,000 names are new.
   static Beginning list(const std::vector<std::string>& command);
 
   struct Since {
     std::vector<std::filesystem::path> made;     // absent at the beginning; may be hidden
     std::vector<std::filesystem::path> changed;  // written since, or another file has the name now
+    std::vector<std::filesystem::path> whole;    // folders in which nothing is hidden, because they are too large
   };
   // Compares with the folders as they are now. `session` is the recorded first run.
   Since since(const session::Session& session) const;
 
  private:
   struct Walk;
+  void add_root(const std::filesystem::path& folder, Walk& walk);
   void add_folder(const std::filesystem::path& folder, Walk& walk);
 
   std::map<std::filesystem::path, std::map<std::string, ino_t>> folders_;  // by their paths without links: the entries
   std::vector<std::filesystem::path> absent_;                              // paths in the command that did not exist
   std::chrono::system_clock::time_point at_;
-  bool complete_ = true;
+  std::vector<std::filesystem::path> unlisted_;  // of the folders above
 };
 
 // The text of session::kCreatedFile, which keeps the result for later reruns.

@@ -35,6 +35,7 @@ struct RerunSpec {
   bool show = false;                     // send its output to our standard error, not to a file
   const launch::Input* input = nullptr;  // null for /dev/null
   bool isolated = false;                 // it can change nothing outside
+  bool one_process = false;              // only one process of the first run used CUDA
   std::uint64_t write_limit = 0;         // if it is isolated: bytes that it may write to overlays; 0: it gets none
   std::vector<std::filesystem::path> hidden{};  // what it does not see, if it has overlays
   double quiet_limit = 0;                       // end it after this many seconds without any operation; 0: no limit

@@ -271,6 +271,7 @@ class RerunSequence {
     spec.show = options_.show;
     spec.input = plan_.input;
     spec.isolated = plan_.isolated;
+    spec.one_process = session_.processes.size() == 1;
     spec.write_limit = options_.write_limit ? std::uint64_t{*options_.write_limit} << 20 : launch::usual_write_limit();
     spec.hidden = hidden_;
     spec.quiet_limit = quiet_limit();

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 // How long a rerun may keep running after its failure, and how long after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
-// The former, for an isolated rerun that has told all that its pass can find: nobody sees what it writes.
+// The former, if RerunWatch::has_told_all().
 constexpr auto kShortCourtesy = milliseconds(100);
 // How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
 // GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
@@ -139,14 +139,10 @@ milliseconds RerunWatch::patience_after(const std::optional<CutShort>& reason) c
 std::optional<session::CutShort> RerunWatch::reason_to_end() {
   if (relay_.interrupted()) return CutShort::interrupted;
   if (request_ && !failed_by_ && request_->proceed()) failed_by_ = Clock::now() + kCourtesy;
-  if (watcher_ && watcher_->take_freeze() && !failed_by_) {
-    // The driver is still writing the dump, and other processes may be about to fail too.
-    const bool is_last = !spec_.dumps && arena_->claimed() == 1;
-    const bool has_told_all = is_last && spec_.isolated && spec_.kind == session::PassKind::confirm;
-    failed_by_ = Clock::now() + (has_told_all ? kShortCourtesy : kCourtesy);
-  }
-  if (spec_.isolated && spec_.kind == session::PassKind::origin && !failed_by_ && has_traced(folder_)) {
-    failed_by_ = Clock::now() + kShortCourtesy;
+  const bool fails = watcher_ && watcher_->take_freeze();
+  if (!failed_by_ && (fails || spec_.kind == session::PassKind::origin)) {
+    const bool told = has_told_all();
+    if (fails || told) failed_by_ = Clock::now() + (told ? kShortCourtesy : kCourtesy);
   }
   const bool too_late = is_too_late();
   if (failed_by_) return std::nullopt;
@@ -165,6 +161,14 @@ bool RerunWatch::is_too_late() {
     return false;
   }
   return true;
+}
+
+bool RerunWatch::has_told_all() const {
+  // Other processes may be about to fail too.
+  if (!spec_.isolated || !spec_.one_process) return false;
+  if (spec_.kind == session::PassKind::origin) return has_traced(folder_);
+  // The driver may still be writing a dump.
+  return spec_.kind == session::PassKind::confirm && !spec_.dumps;
 }
 
 bool RerunWatch::is_done() {

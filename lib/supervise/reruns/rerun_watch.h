@@ -32,6 +32,8 @@ class RerunWatch {
   std::optional<session::CutShort> reason_to_end();
   // Returns how long to wait for processes that were killed for this reason.
   std::chrono::milliseconds patience_after(const std::optional<session::CutShort>& reason) const;
+  // Returns whether the rerun, which has just failed, has told all that its pass can find. Nobody sees what it writes.
+  bool has_told_all() const;
   // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();
   // Returns whether the time limit is reached. The limit is extended while the driver writes a dump.

@@ -289,18 +289,23 @@ TEST_CASE("the shape of a launch is shown if all possible calls have it") {
   CHECK(shape() == session::Dim3{});
 }
 
-TEST_CASE("a line that a rerun proved at another call has the shape from the rerun") {
+TEST_CASE(
+    "a line that a rerun proved at another call has the shape from the rerun, unless the first run knew the call") {
   session::Session session = session_of({process()});
   session::Operation again = session.processes[0].record.operations[2];
   again.grid = {4, 1, 1};
   for (const bool known : {true, false}) {
-    analyse::Failure failure = failure_of(session.processes[0], 1);
-    failure.evidence.add(analyse::Fact::ran_alone);
-    failure.again = &again;
-    failure.again_process = &session.processes[0];
-    failure.call_not_known = !known;
-    const Diagnosis report = report_of(session, {failure});
-    CHECK(report.findings.at(0).launch->grid == session::Dim3{known ? 8u : 4u, 1, 1});
+    for (const int candidates : {1, 2}) {
+      CAPTURE(known);
+      CAPTURE(candidates);
+      analyse::Failure failure = failure_of(session.processes[0], candidates);
+      failure.evidence.add(analyse::Fact::ran_alone);
+      failure.again = &again;
+      failure.again_process = &session.processes[0];
+      failure.call_not_known = !known;
+      const Diagnosis report = report_of(session, {failure});
+      CHECK(report.findings.at(0).launch->grid == session::Dim3{known || candidates == 1 ? 8u : 4u, 1, 1});
+    }
   }
 }
 

@@ -137,7 +137,7 @@ TEST_CASE("what a later rerun reads is what was stored, without names that were 
   folder.add("again");
   const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again",
                  file = folder.outside() / "file";
-  std::ofstream(file) << supervise::written({{log, again}, {"changed"}});
+  std::ofstream(file) << supervise::written({{log, again}, {"changed"}, {}});
   fs::last_write_time(file, fs::last_write_time(log));
   const auto whole = supervise::read_since(file);
   CHECK(whole.made == std::vector<fs::path>{log, again});
@@ -169,7 +169,7 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   fs::create_directory(outside / "unnamed");
   const auto made = beginning.since({}).made;
   CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
-  CHECK(supervise::note_on_beginning({made, {}}, outside / "there") ==
+  CHECK(supervise::note_on_beginning({made, {}, {}}, outside / "there") ==
         "reruns did not see what the first run created: new, " + (outside / "absent").string());
 }
 
@@ -181,6 +181,31 @@ TEST_CASE("nothing is hidden in a folder with very many entries") {
   const Beginning beginning = Beginning::list({"program"});
   folder.add("log");
   CHECK(folder.made_since(beginning).empty());
+  CHECK(supervise::note_on_beginning(beginning.since({}), fs::current_path().parent_path()) ==
+        "reruns saw everything in folders with too many files: work");
+}
+
+TEST_CASE("a large folder that the command names does not keep the working folder from being listed") {
+  if (!has_births()) return;
+  const Folder folder;
+  const fs::path large = fs::canonical(folder.outside()) / "large";
+  fs::create_directory(large);
+  for (int number = 0; number < 20'001; ++number) fs::create_symlink("nowhere", large / std::to_string(number));
+  const Beginning beginning = Beginning::list({"program", large});
+  folder.add("log");
+  std::ofstream(large / "new") << "new";
+  CHECK(folder.made_since(beginning) == std::vector<std::string>{"log"});
+  CHECK(beginning.since({}).whole == std::vector<fs::path>{large});
+}
+
+TEST_CASE("the folders above a name in the command are hidden too, and a lock file that anyone may execute") {
+  if (!has_births()) return;
+  const Folder folder;
+  const fs::path outside = fs::canonical(folder.outside());
+  const Beginning beginning = Beginning::list({"program", outside / "a/b/c"});
+  fs::create_directories(outside / "a/b/c");
+  ::close(::open("lock", O_CREAT | O_EXCL | O_WRONLY, 0777));
+  CHECK(beginning.since({}).made == std::vector<fs::path>{fs::current_path() / "lock", outside / "a"});
 }
 
 TEST_CASE("nothing is hidden if very many names are new") {
@@ -188,4 +213,5 @@ TEST_CASE("nothing is hidden if very many names are new") {
   const Beginning beginning = Beginning::list({"program"});
   for (int number = 0; number < 1001; ++number) folder.add("log" + std::to_string(number));
   CHECK(folder.made_since(beginning).empty());
+  CHECK(beginning.since({}).whole == std::vector<fs::path>{fs::current_path()});
 }
