@@ -347,7 +347,14 @@ std::optional<Instruction> parse_instruction(std::string_view line) {
   }
   i.code = &opcode_of(i.base(), std::ranges::any_of(i.operands, [](auto each) { return each.starts_with("desc["); }));
   i.op = i.code->op;
-  each_part(i.opcode, '.', [&](std::string_view name) { i.modifiers |= modifier_bit(name); });
+  if (const std::string_view base = i.base(); base != i.opcode) {
+    each_part(i.opcode.substr(base.size() + 1), '.', [&](std::string_view name) {
+      const std::uint64_t bit = modifier_bit(name);
+      i.modifiers |= bit;
+      // An unknown modifier may change what is computed.
+      if (bit == 0 && is_evaluated(i.op)) i.op = Op::other;
+    });
+  }
   i.words = i.has<"128">() ? 4 : i.has<"64">() ? 2 : 1;
   i.written = written_by(i, read_operands(i));
   if (i.op == Op::halves) read_halves(i);

@@ -77,11 +77,11 @@ struct Written {
 
 // The known modifiers of opcodes, such as X in "IADD3.X". Each has a bit.
 inline constexpr std::string_view kModifiers[] = {
-    "X",   "EX",   "W",   "HI",  "L",   "R",   "LUT",      "WIDE",   "SX32",    "MOV",      "IADD",  "32",
-    "64",  "128",  "256", "U8",  "S8",  "U16", "S16",      "U32",    "S32",     "U64",      "S64",   "F64",
-    "F16", "BF16", "OR",  "AND", "LT",  "LE",  "GT",       "GE",     "EQ",      "NE",       "DIV",   "CONV",
-    "REL", "BA",   "1D",  "2D",  "3D",  "4D",  "1D_ARRAY", "F32x2",  "F32x4",   "2D_ARRAY", "F16x4", "F16x8",
-    "ADD", "MIN",  "MAX", "INC", "XOR", "DEC", "BF16x4",   "BF16x8", "BF16_V2", "MULTICAST"};
+    "X",   "EX",   "W",   "HI",  "L",   "R",   "LUT",      "WIDE",   "SX32",    "MOV",       "IADD",  "32",
+    "64",  "128",  "256", "U8",  "S8",  "U16", "S16",      "U32",    "S32",     "U64",       "S64",   "F64",
+    "F16", "BF16", "OR",  "AND", "LT",  "LE",  "GT",       "GE",     "EQ",      "NE",        "DIV",   "CONV",
+    "REL", "BA",   "1D",  "2D",  "3D",  "4D",  "1D_ARRAY", "F32x2",  "F32x4",   "2D_ARRAY",  "F16x4", "F16x8",
+    "ADD", "MIN",  "MAX", "INC", "XOR", "DEC", "BF16x4",   "BF16x8", "BF16_V2", "MULTICAST", "SHL",   "MMA"};
 
 constexpr std::uint64_t modifier_bit(std::string_view name) {
   for (std::size_t at = 0; at < std::size(kModifiers); ++at) {

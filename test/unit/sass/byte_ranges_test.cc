@@ -430,6 +430,13 @@ TEST_CASE("bytes of a kernel: with an unknown opcode, nothing is known") {
   CHECK(ByteRanges(text, {0x210, 8}).unknown_opcodes() == 1);
 }
 
+TEST_CASE("bytes of a kernel: an instruction that waits sets its predicate to an unknown value") {
+  const std::string code = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ ISETP.EQ.AND P0, PT, RZ, RZ, PT ;\n";
+  const std::string rest = "/*0030*/ @!P0 STG.E desc[UR4][R2.64], R9 ;\n/*0040*/ EXIT ;\n";
+  CHECK(known_in(code + rest) == 1);
+  CHECK(known_in(code + "/*0020*/ SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0 ;\n" + rest) == 0);
+}
+
 TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   const std::string load = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n";
   CHECK(known_in(load + "/*0020*/ EXIT ;\n") == 1);
