@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "sass/origins/instructions.h"
-#include "sass/origins/walk.h"
 #include "sass/threads/followed_launch.h"
 
 namespace cudadiag::sass {

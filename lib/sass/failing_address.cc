@@ -41,7 +41,7 @@ class FailingAddress::Implementation {
       if (term.value.slot == kNone || term.width != Width::pair || pair != nullptr) return false;
       pair = &term;
     }
-    return pair != nullptr && values.word(pair->value.slot + 1, {failing_}) == 0u;
+    return pair != nullptr && values.value(pair->value.slot + 1, {failing_}) == 0u;
   }
 
   Base base(const LaneState* lane) {
@@ -93,11 +93,11 @@ class FailingAddress::Implementation {
         sum += number_in(term);
         continue;
       }
-      const auto low = values.word(term.value.slot, {failing_});
+      const auto low = values.value(term.value.slot, {failing_});
       if (!low) return std::nullopt;
       std::uint64_t value = std::uint64_t{*low} * term.factor;
       if (term.width != Width::half) {
-        const auto high = values.word(term.value.slot + 1, {failing_});
+        const auto high = values.value(term.value.slot + 1, {failing_});
         if (!high || (term.width == Width::unsure && !is_pair(values, term.value.slot, *low, *high))) {
           return std::nullopt;
         }

@@ -54,6 +54,8 @@ void Program::set_targets(const std::unordered_map<std::uint32_t, std::uint32_t>
       const auto at = address ? by_address.find(*address) : by_address.end();
       if (at != by_address.end()) i.target = at->second;
     }
+    // A function outside this code may write to every register.
+    i.written.everything = i.op == Op::call && i.target == kNone;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace cudadiag::sass {
@@ -436,6 +437,24 @@ std::vector<Coordinate> coordinates_of(const Instruction& i) {
     each.value.slot = first + static_cast<Slot>(at);
   }
   return out;
+}
+
+// The layout of the sizes depends on the architecture, which is recognised by the offset of the parameters.
+std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,
+                                          const std::optional<Sizes>& grid, const std::optional<Sizes>& block) {
+  const std::uint32_t byte = offset - bank.offset;
+  if (offset % 4 != 0) return std::nullopt;
+  if (offset >= bank.offset && byte < bank.size) {
+    std::uint32_t value = 0;
+    if (byte > parameters.size() || parameters.size() - byte < sizeof value) return std::nullopt;
+    std::memcpy(&value, parameters.data() + byte, sizeof value);
+    return value;
+  }
+  const bool older = bank.offset == 0x160 || bank.offset == 0x210;
+  if (!older && bank.offset != 0x380) return std::nullopt;
+  const std::uint32_t of_block = (offset - (older ? 0 : 0x360)) / 4, of_grid = (offset - (older ? 0xc : 0x370)) / 4;
+  if (of_block < 3 && block) return (*block)[of_block];
+  return of_grid < 3 && grid ? std::optional((*grid)[of_grid]) : std::nullopt;
 }
 
 }  // namespace cudadiag::sass

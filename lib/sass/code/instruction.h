@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sass/code/opcodes.h"
+#include "sass/sass.h"
 
 namespace cudadiag::sass {
 
@@ -131,6 +132,9 @@ struct Instruction {
   bool is_plain() const { return opcode.find('.') == std::string_view::npos; }
   bool is_conditional() const { return condition.slot != kNone || !runs; }
   Slot to() const { return written.first; }
+  bool moves_whole() const {
+    return op == Op::move && !has<"U8">() && !has<"S8">() && !has<"U16">() && !has<"S16">() && !has<"OR">();
+  }
   // Returns whether it loads from memory that kernels share.
   bool is_load() const {
     return code->shape == Shape::plain && code->kind == AccessKind::load &&
@@ -170,21 +174,9 @@ std::vector<Coordinate> coordinates_of(const Instruction& i);
 
 // ---- constant bank 0
 
-// Finds the sizes of the block and the grid.
-struct SizeInBank {
-  bool of_grid = false;
-  std::size_t axis = 0;
-};
-
-// Returns which size, if any, is at `offset`. The layout depends on the architecture, which is recognised by
-// `bank_offset`, the offset of the parameters.
-inline std::optional<SizeInBank> size_in_bank(std::uint32_t bank_offset, std::uint32_t offset) {
-  const bool older = bank_offset == 0x160 || bank_offset == 0x210;
-  if ((!older && bank_offset != 0x380) || offset % 4 != 0) return std::nullopt;
-  const std::uint32_t block = older ? 0 : 0x360, grid = older ? 0xc : 0x370;
-  if (offset >= block && offset < block + 12) return SizeInBank{false, (offset - block) / 4};
-  if (offset >= grid && offset < grid + 12) return SizeInBank{true, (offset - grid) / 4};
-  return std::nullopt;
-}
+using Sizes = std::array<std::uint32_t, 3>;
+// Returns a word of the bank: of the parameters, or one of the sizes of the grid and the block; nullopt if unknown.
+std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,
+                                          const std::optional<Sizes>& grid, const std::optional<Sizes>& block);
 
 }  // namespace cudadiag::sass

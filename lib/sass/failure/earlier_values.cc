@@ -1,7 +1,6 @@
 #include "sass/failure/earlier_values.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace cudadiag::sass {
 namespace {
@@ -9,10 +8,6 @@ namespace {
 constexpr int kDeepest = 100;  // limits the recursion through values computed from other values
 constexpr std::size_t kMostSums = 20'000;
 constexpr std::uint32_t kLeastUpperHalf = 0x1000;  // upper halves of 64-bit offsets are less than this, or negative
-
-Value value_of(std::optional<std::uint32_t> word) { return word ? number_of(*word) : Value(); }
-
-Truth truth_if(std::optional<bool> known) { return known ? truth_of(*known) : Truth(); }
 
 template <typename Result>
 Result result_in(const std::vector<std::pair<Slot, Result>>& results, Slot slot) {
@@ -29,8 +24,14 @@ class EarlierValues::InputsBefore : public Inputs {
  public:
   InputsBefore(EarlierValues& values, Moment moment) : values_(values), moment_(moment) {}
 
-  Value word(Slot slot) override { return value_of(values_.word(slot, moment_)); }
-  Truth truth(Slot slot) override { return truth_if(values_.truth(slot, moment_)); }
+  Value word(Slot slot) override {
+    const auto known = values_.value(slot, moment_);
+    return known ? number_of(*known) : Value();
+  }
+  Truth truth(Slot slot) override {
+    const auto known = values_.value(slot, moment_);
+    return known ? truth_of(*known != 0) : Truth();
+  }
   Value bank(std::uint32_t offset) override { return values_.constant(offset); }
   Value special(std::string_view name) override { return values_.special(name); }
 
@@ -49,7 +50,8 @@ class EarlierValues::InputsSince : public Inputs {
     Paths& paths = values_.paths_;
     const auto written = paths.written_once_since(slot, values_.stands_);
     const bool untouched = paths.is_untouched(slot, {paths.failing()}, values_.stands_);
-    return untouched || (written && *written < at_) ? value_of(values_.kept(slot)) : Value();
+    const auto kept = untouched || (written && *written < at_) ? values_.kept(slot) : std::nullopt;
+    return kept ? number_of(*kept) : Value();
   }
   Truth truth(Slot) override { return {}; }
   Value bank(std::uint32_t offset) override { return values_.constant(offset); }
@@ -88,19 +90,22 @@ std::optional<std::uint32_t> EarlierValues::kept(Slot slot) const {
   return slot < kStack && index < registers.size() ? std::optional(registers[index]) : std::nullopt;
 }
 
-std::optional<std::uint32_t> EarlierValues::word(Slot slot, Moment moment) {
-  if (slot == kNone || is_predicate_slot(slot)) return std::nullopt;
-  const auto known = words_.find({slot, moment});
-  if (known != words_.end()) return known->second;
+std::optional<std::uint32_t> EarlierValues::value(Slot slot, Moment moment) {
+  if (slot == kNone) return std::nullopt;
+  const auto known = values_.find({slot, moment});
+  if (known != values_.end()) return known->second;
   if (depth_ >= kDeepest) return std::nullopt;
-  words_[{slot, moment}] = std::nullopt;  // a value that depends on itself is unknown
+  values_[{slot, moment}] = std::nullopt;  // a value that depends on itself is unknown
   ++depth_;
   std::optional<std::uint32_t> value;
+  const Condition& failing = program_[paths_.failing()].condition;
   if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) value = kept(slot);
+  // The failing instruction ran, so its condition was true.
+  if (!value && slot == failing.slot && paths_.is_untouched_before(slot, moment)) value = failing.negated ? 0 : 1;
   if (!value) value = undone(slot, moment);
   if (!value) value = computed(slot, moment);
   --depth_;
-  return words_[{slot, moment}] = value;
+  return values_[{slot, moment}] = value;
 }
 
 // Recovers the value that a register had before the failure. Works only if a single instruction has written to the
@@ -124,24 +129,25 @@ std::optional<std::uint32_t> EarlierValues::undone(Slot slot, Moment moment) {
   return rest && now ? std::optional(*now - static_cast<std::uint32_t>(*rest)) : std::nullopt;
 }
 
-Paths::Guard EarlierValues::guard(Moment moment) {
-  const auto its = holds(program_[moment.at].condition, moment);
-  return !its ? Paths::Guard::unknown : *its ? Paths::Guard::holds : Paths::Guard::fails;
-}
-
 std::optional<EarlierValues::At> EarlierValues::definition(Slot slot, Moment moment) {
-  return paths_.definition(slot, moment.at, [&](At each) { return guard(paths_.last_before(each, moment)); });
+  return paths_.definition(slot, moment.at, [&](At each) {
+    const auto its = holds(program_[each].condition, paths_.last_before(each, moment));
+    return !its ? Paths::Guard::unknown : *its ? Paths::Guard::holds : Paths::Guard::fails;
+  });
 }
 
 std::optional<std::uint32_t> EarlierValues::computed(Slot slot, Moment moment) {
   const auto by = definition(slot, moment);
   if (!by) return std::nullopt;
   const Instruction& i = program_[*by];
-  if (i.to() == kNone || slot < i.to() || slot - i.to() > 3) return std::nullopt;
-  if (!is_evaluated(i.op)) unknown_.insert(i.opcode);
+  if (!is_evaluated(i.op) && !is_predicate_slot(slot)) unknown_.insert(i.opcode);
   InputsBefore inputs(*this, paths_.last_before(*by, moment));
   Evaluator evaluator(thread_, inputs);
   evaluator.evaluate(i, *by);
+  if (is_predicate_slot(slot)) {
+    const auto truth = result_in(evaluator.truths(), slot).known();
+    return truth ? std::optional(*truth ? 1u : 0u) : std::nullopt;
+  }
   const auto number = evaluator.number(result_in(evaluator.values(), slot));
   return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
@@ -155,47 +161,14 @@ Value EarlierValues::special(std::string_view name) const {
 }
 
 Value EarlierValues::constant(std::uint32_t offset) const {
-  const std::uint32_t byte = offset - bank_.offset;
-  if (offset >= bank_.offset && byte % 4 == 0 && byte < launch_.parameters.size()) {
-    if (launch_.parameters.size() - byte < 4) return {};
-    std::uint32_t value = 0;
-    std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
-    return number_of(value);
-  }
-  const auto size = size_in_bank(bank_.offset, offset);
-  const auto& sizes = size && size->of_grid ? launch_.grid : launch_.block;
-  return size && sizes ? number_of((*sizes)[size->axis]) : Value();
+  const auto word = word_in_bank({bank_.offset, ~0u}, offset, launch_.parameters, launch_.grid, launch_.block);
+  return word ? number_of(*word) : Value();
 }
 
 std::optional<bool> EarlierValues::holds(const Condition& condition, Moment moment) {
   if (condition.slot == kNone) return !condition.negated;
-  const auto known = truth(condition.slot, moment);
-  return known ? std::optional(*known != condition.negated) : known;
-}
-
-std::optional<bool> EarlierValues::truth(Slot slot, Moment moment) {
-  const auto known = truths_.find({slot, moment});
-  if (known != truths_.end()) return known->second;
-  if (depth_ >= kDeepest) return std::nullopt;
-  truths_[{slot, moment}] = std::nullopt;
-  ++depth_;
-  std::optional<bool> value;
-  const Condition& failing = program_[paths_.failing()].condition;
-  if (stands_ != kNone && paths_.is_untouched(slot, moment, stands_)) {
-    if (const auto bit = kept(slot)) value = *bit != 0;
-  }
-  // The failing instruction ran, so its condition was true.
-  if (!value && failing.slot == slot && paths_.is_untouched_before(slot, moment)) value = !failing.negated;
-  if (!value) {
-    if (const auto by = definition(slot, moment)) {
-      InputsBefore inputs(*this, paths_.last_before(*by, moment));
-      Evaluator evaluator(thread_, inputs);
-      evaluator.evaluate(program_[*by], *by);
-      value = result_in(evaluator.truths(), slot).known();
-    }
-  }
-  --depth_;
-  return truths_[{slot, moment}] = value;
+  const auto known = value(condition.slot, moment);
+  return known ? std::optional((*known != 0) != condition.negated) : std::nullopt;
 }
 
 // ---- the terms of an address

@@ -22,9 +22,8 @@ class EarlierValues {
   // If `lane` is null, computes values from the code and the launch alone. All arguments must outlive this object.
   EarlierValues(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane);
 
-  // These functions return a value as it was just before `moment`; nullopt if unknown.
-  std::optional<std::uint32_t> word(Slot slot, Moment moment);
-  std::optional<bool> truth(Slot predicate, Moment moment);
+  // Returns the value of a register, or 0 or 1 for a predicate, as it was just before `moment`; nullopt if unknown.
+  std::optional<std::uint32_t> value(Slot slot, Moment moment);
   Base base(Slot slot, Moment moment);
   const std::set<std::string_view>& unknown_opcodes() const { return unknown_; }
 
@@ -49,7 +48,6 @@ class EarlierValues {
   Value constant(std::uint32_t offset) const;
   Value special(std::string_view name) const;
   std::optional<At> definition(Slot slot, Moment moment);
-  Paths::Guard guard(Moment moment);
   std::optional<bool> holds(const Condition& condition, Moment moment);
 
   static const Sum kMade;
@@ -67,8 +65,7 @@ class EarlierValues {
   const LaneState* lane_;
   Box thread_;
   At stands_ = kNone;
-  std::map<Key, std::optional<std::uint32_t>> words_;
-  std::map<Key, std::optional<bool>> truths_;
+  std::map<Key, std::optional<std::uint32_t>> values_;
   std::map<Key, Sum> sums_;
   std::set<Key> summing_;
   std::set<std::string_view> unknown_;

@@ -12,8 +12,6 @@ Paths::Paths(const Program& program, At failing)
       barred_(program.size()),
       none_(program.size()) {
   for (At at = 0; at < program.size(); ++at) {
-    written_.push_back(program[at].written);
-    written_.back().everything = program[at].op == Op::call && program[at].target == kNone;
     next_[at] = program.next(at);
     for (const Program::Return& back : program.returns(at)) next_[at].push_back(back.to);
     for (const At to : next_[at]) before_[to].push_back(at);
@@ -25,7 +23,7 @@ Paths::Paths(const Program& program, At failing)
 }
 
 bool Paths::waits_for_failing(At at) const {
-  const Written& loaded = written_[failing_];
+  const Written& loaded = program_[failing_].written;
   if (program_[failing_].code->shape != Shape::plain || loaded.first == kNone) return false;
   // Considers only registers that are certain to be loaded.
   const Slot end = loaded.first + std::min(loaded.count, 4u);
@@ -107,7 +105,7 @@ bool Paths::is_untouched_before(Slot slot, Moment moment) {
   if (known != untouched_until_.end()) return known->second;
   const auto& executed = until_failing(moment);
   const bool untouched =
-      std::none_of(executed.begin(), executed.end(), [&](At each) { return written_[each].has(slot); });
+      std::none_of(executed.begin(), executed.end(), [&](At each) { return program_[each].written.has(slot); });
   return untouched_until_[{slot, moment}] = untouched && steps_ <= kMostSteps;
 }
 
@@ -121,7 +119,8 @@ Paths::Moment Paths::last_before(At by, Moment moment) {
 bool Paths::is_untouched(Slot slot, Moment moment, At stands) {
   const Since& after = since(stands);
   if (!after.reachable || !is_untouched_before(slot, moment)) return false;
-  return std::none_of(after.executed.begin(), after.executed.end(), [&](At each) { return written_[each].has(slot); });
+  return std::none_of(after.executed.begin(), after.executed.end(),
+                      [&](At each) { return program_[each].written.has(slot); });
 }
 
 std::optional<Paths::At> Paths::written_once_since(Slot slot, At stands) {
@@ -129,7 +128,7 @@ std::optional<Paths::At> Paths::written_once_since(Slot slot, At stands) {
   if (!after.straight) return std::nullopt;
   std::optional<At> found;
   for (const At each : after.executed) {
-    if (!written_[each].has(slot)) continue;
+    if (!program_[each].written.has(slot)) continue;
     if (found) return std::nullopt;
     found = each;
   }
@@ -153,12 +152,12 @@ std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function
       if (spent()) return std::nullopt;
       if (seen[from]) continue;
       seen[from] = true;
-      if (!written_[from].has(slot)) {
+      if (!program_[from].written.has(slot)) {
         open.push_back(from);
         continue;
       }
       const Guard holds = !program_[from].is_conditional() ? Guard::holds : guard(from);
-      if (holds == Guard::unknown || written_[from].everything) return std::nullopt;
+      if (holds == Guard::unknown || program_[from].written.everything) return std::nullopt;
       if (holds == Guard::fails) {
         // In a loop, the condition may have been true in an earlier iteration.
         if (is_repeated(from)) return std::nullopt;
@@ -183,8 +182,8 @@ std::optional<std::vector<Paths::At>> Paths::definitions(Slot slot, At at) {
       if (spent()) return std::nullopt;
       if (seen[from]) continue;
       seen[from] = true;
-      const bool writes = written_[from].has(slot);
-      if (writes && written_[from].everything) return std::nullopt;
+      const bool writes = program_[from].written.has(slot);
+      if (writes && program_[from].written.everything) return std::nullopt;
       if (writes) found.push_back(from);
       if (!writes || program_[from].is_conditional()) open.push_back(from);
     }

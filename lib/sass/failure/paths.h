@@ -77,7 +77,6 @@ class Paths {
 
   const Program& program_;
   const At failing_;
-  std::vector<Written> written_;
   std::vector<std::vector<At>> next_, before_;
   std::vector<bool> is_entry_;
   Marks barred_, none_;

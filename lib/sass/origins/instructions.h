@@ -101,4 +101,7 @@ class Instructions {
   std::map<std::uint32_t, HandleUse> handles_;
 };
 
+// Follows all paths through the program. Returns false if this takes too long.
+bool walk(const Program& program, Instructions& instructions, OriginSets& sets);
+
 }  // namespace cudadiag::sass

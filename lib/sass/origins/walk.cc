@@ -1,5 +1,3 @@
-#include "sass/origins/walk.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sass/origins/instructions.h"
 #include "sass/origins/registers.h"
 
 namespace cudadiag::sass {
@@ -123,6 +122,14 @@ class Walk {
 
 bool walk(const Program& program, Instructions& instructions, OriginSets& sets) {
   return Walk(program, instructions, sets).run();
+}
+
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls, ZeroWords zeros) {
+  const Program program(text);
+  OriginSets sets;
+  Instructions instructions(program, bank, calls, zeros, sets);
+  if (program.empty() || !walk(program, instructions, sets)) return {};
+  return {true, instructions.accesses(), {}};
 }
 
 }  // namespace cudadiag::sass

@@ -36,20 +36,13 @@ class ThreadInputs : public Inputs {
   Truth truth(Slot slot) override { return state_.predicates[slot - kFirstPredicate]; }
 
   Value bank(std::uint32_t offset) override {
-    if (offset % 4 != 0) return {};
-    const std::uint32_t byte = offset - bank_.offset;
-    if (offset >= bank_.offset && byte < bank_.size) {
-      const std::uint32_t word = byte & ~7u;
-      if (std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
-        return {byte == word ? Value::Kind::low : Value::Kind::high, word, {}};
-      }
-      if (launch_.parameters.size() < byte + 4) return {};
-      std::uint32_t value = 0;
-      std::memcpy(&value, launch_.parameters.data() + byte, sizeof value);
-      return number_of(value);
+    const std::uint32_t byte = offset - bank_.offset, word = byte & ~7u;
+    const bool parameter = offset >= bank_.offset && byte < bank_.size && byte % 4 == 0;
+    if (parameter && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+      return {byte == word ? Value::Kind::low : Value::Kind::high, word, {}};
     }
-    const auto size = size_in_bank(bank_.offset, offset);
-    return size ? number_of((size->of_grid ? launch_.grid : launch_.block)[size->axis]) : Value();
+    const auto known = word_in_bank(bank_, offset, launch_.parameters, launch_.grid, launch_.block);
+    return known ? number_of(*known) : Value();
   }
 
   Value special(std::string_view name) override {
@@ -70,7 +63,7 @@ class ThreadInputs : public Inputs {
 
 // Returns whether the instruction moves numbers or parameters to registers that already contain them.
 bool moves_what_is_there(const Instruction& i, const ThreadState& state, Evaluator& evaluator) {
-  if (i.op != Op::move || i.values.empty() || i.to() == kNone) return false;
+  if (!i.moves_whole() || i.values.empty() || i.to() == kNone) return false;
   const Operand& from = i.values.front();
   const bool fixed = from.kind == Operand::Kind::number || (from.kind == Operand::Kind::bank && from.slot == kNone);
   if (!fixed || !from.is_plain()) return false;
@@ -82,15 +75,28 @@ bool moves_what_is_there(const Instruction& i, const ThreadState& state, Evaluat
   return true;
 }
 
-// Returns the distance that a coordinate moves an access: the coordinate times `step`. Returns nullopt unless the
-// coordinate is at least 0, and its last byte or element is before `end` for all threads.
-std::optional<Form> moved_by(Evaluator& evaluator, const Coordinate& coordinate, const Box& box, std::uint64_t step,
-                             std::uint64_t unit, std::uint64_t last, std::uint64_t end) {
-  const auto form = evaluator.form_of(coordinate.value);
-  const auto range = form ? range_of(*form, box) : std::nullopt;
-  if (!range || range->least < 0 || range->most > kMostOfImage || step > kMostOfImage) return std::nullopt;
-  if (static_cast<std::uint64_t>(range->most) * unit + last > end) return std::nullopt;
-  return times(*form, static_cast<std::int64_t>(step));
+// How a coordinate moves an access: by `step` bytes. The coordinate times `unit`, plus `last`, must not exceed `end`.
+struct Axis {
+  std::uint64_t step = 0, unit = 1, last = 1, end = 0;
+};
+
+// Returns the sum of what all coordinates add to the address. Returns nullopt unless they are inside for all threads.
+std::optional<Form> place_at(Evaluator& evaluator, const std::vector<Coordinate>& coordinates, const Box& box,
+                             const std::vector<Axis>& axes) {
+  std::optional<Form> place = constant(0);
+  if (coordinates.empty()) return std::nullopt;
+  for (const Coordinate& each : coordinates) {
+    const Axis& axis = axes[each.axis];
+    const auto form = evaluator.form_of(each.value);
+    const auto range = form ? range_of(*form, box) : std::nullopt;
+    if (!range || range->least < 0 || range->most > kMostOfImage || axis.step > kMostOfImage) return std::nullopt;
+    if (axis.last > axis.end) return std::nullopt;
+    if (static_cast<std::uint64_t>(range->most) > (axis.end - axis.last) / axis.unit) return std::nullopt;
+    const auto moved = times(*form, static_cast<std::int64_t>(axis.step));
+    place = moved ? sum(*place, *moved) : std::nullopt;
+    if (!place) return std::nullopt;
+  }
+  return place;
 }
 
 }  // namespace
@@ -493,16 +499,12 @@ FollowedLaunch::Next FollowedLaunch::box_access(Part& part, Evaluator& evaluator
   });
   const auto coordinates = coordinates_of(i);
   std::optional<Form> place;
-  if (map != launch_.tensors.end() && !coordinates.empty() && coordinates.size() == map->dimensions.size()) {
-    place = constant(0);
-  }
   std::uint64_t rows = 1;
-  for (std::size_t axis = 0; place && axis < coordinates.size(); ++axis) {
-    const TensorMap::Dimension& dimension = map->dimensions[axis];
-    const auto moved =
-        moved_by(evaluator, coordinates[axis], part.box, dimension.step, 1, dimension.box, dimension.size);
-    place = moved ? sum(*place, *moved) : std::nullopt;
-    if (axis > 0) rows *= dimension.box;
+  if (map != launch_.tensors.end() && coordinates.size() == map->dimensions.size()) {
+    std::vector<Axis> axes;
+    for (const auto& [size, step, box] : map->dimensions) axes.push_back({step, 1, box, size});
+    for (std::size_t axis = 1; axis < axes.size(); ++axis) rows *= axes[axis].last;
+    place = place_at(evaluator, coordinates, part.box, axes);
   }
   if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
   place&& rows <= kMostRowsOfTile ? add_box(*map, i, *place, part.box) : give_up_on(at);
@@ -533,23 +535,15 @@ FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluat
   const auto image = std::find_if(launch_.images.begin(), launch_.images.end(), [&](const Image& each) {
     return may != code_.accesses.end() && each.parameter == may->second.handle;
   });
-  const auto coordinates = coordinates_of(i);
   std::optional<Form> place;
   std::uint64_t width = i.bytes;
-  const bool texels = width == 0;
-  if (image != launch_.images.end() && !coordinates.empty()) {
-    place = constant(0);
+  if (image != launch_.images.end()) {
+    const bool texels = width == 0;
     if (texels) width = image->element;
-  }
-  for (std::size_t which = 0; place && which < coordinates.size(); ++which) {
-    const Coordinate& each = coordinates[which];
-    const bool x = each.axis == 0;
-    const std::uint64_t step = x ? (texels ? width : 1) : each.axis == 1 ? image->pitch : image->slice;
-    const std::uint64_t end = x ? image->width : each.axis == 1 ? image->rows : image->layers;
-    const bool usual = width != 0 && end <= kMostOfImage;
-    const auto moved =
-        usual ? moved_by(evaluator, each, part.box, step, x ? step : 1, x ? width : 1, end) : std::nullopt;
-    place = moved ? sum(*place, *moved) : std::nullopt;
+    const std::uint64_t unit = texels ? width : 1;
+    const std::vector<Axis> axes{
+        {unit, unit, width, image->width}, {image->pitch, 1, 1, image->rows}, {image->slice, 1, 1, image->layers}};
+    if (width != 0) place = place_at(evaluator, coordinates_of(i), part.box, axes);
   }
   if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
   if (place) {

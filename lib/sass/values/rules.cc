@@ -62,8 +62,7 @@ void Evaluator::evaluate(const Instruction& i, std::uint32_t at) {
 }
 
 void Evaluator::move(const Instruction& i) {
-  const bool part = i.has<"U8">() || i.has<"S8">() || i.has<"U16">() || i.has<"S16">() || i.has<"OR">();
-  if (i.values.empty() || part) return;
+  if (i.values.empty() || !i.moves_whole()) return;
   for (std::uint32_t half = 0; half < i.words; ++half) {
     set(i.to() + half, with_sign_of(i.values[0], read(i.values[0], half)));
   }
