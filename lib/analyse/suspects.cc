@@ -107,7 +107,7 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 }
 
 void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
-  if (code != cuda::kIllegalAddress || record.stale_pointers.empty()) return;
+  if (!may_be_illegal_address(code, record) || record.stale_pointers.empty()) return;
   const Operation* latest = nullptr;
   for (Suspect& suspect : suspects) {
     if (suspect.call != Suspect::Call::queued) continue;

@@ -26,14 +26,14 @@ void look_for_runtimes(Interner& interner) {
   Runtimes::each_unseen(note, &interner);
 }
 
-bool has_unseen_runtime() {
+// Returns whether hooks may miss errors that a runtime of the user's code keeps to itself.
+bool hooks_miss_errors() {
   bool found = false;
   const auto find = [](const char*, void* to) {
     *static_cast<bool*>(to) = true;
     return false;
   };
-  Runtimes::each_unseen(find, &found);
-  return found;
+  return Runtimes::each_unseen(find, &found, true) || found;
 }
 
 }  // namespace
@@ -42,8 +42,7 @@ bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner
                   const wire::RecordOptions& options) {
   const bool automatic = options.watch_by == wire::WatchBy::automatic;
   const bool hooks_first =
-      options.watch_by == wire::WatchBy::hooks ||
-      (automatic && !options.races && !has_unseen_runtime() && !Runtimes::are_called_by_users_code());
+      options.watch_by == wire::WatchBy::hooks || (automatic && !options.races && !hooks_miss_errors());
   if (hooks_first && start_hooks(callback, driver, interner)) return true;
   if (options.watch_by == wire::WatchBy::hooks) return false;
   char text[512];

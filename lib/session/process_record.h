@@ -456,7 +456,8 @@ enum class Property : std::uint8_t {
 bool has(const ProcessRecord& record, Property property);
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none.
+// Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none. Error
+// 719 may then stand for any exception.
 bool awaited_core_dump(const ProcessRecord& record);
 bool left_core_dump(const ProcessRecord& record);
 // Returns whether the driver has written a GPU core dump of the process because someone requested it.

@@ -158,8 +158,7 @@ void Recording::choose_variables() {
   // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after
   // the target has ended.
   if (!arena_) record_options.races = false;
-  // With --once, the code need not be stored separately, because the run leaves a core dump that contains more.
-  if (arena_ && writer_ && !record_options.once) disassembler_ = find_disassembler(options_.command);
+  if (arena_ && writer_) disassembler_ = find_disassembler(options_.command);
   record_options.code = !disassembler_.empty();
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
@@ -228,7 +227,9 @@ void Recording::read_areas() {
 }
 
 void Recording::add_kernel_code() {
-  if (!writer_ || disassembler_.empty()) return;
+  // A GPU core dump contains the code, too.
+  const auto has_dump = [](const session::Process& process) { return session::left_core_dump(process.record); };
+  if (!writer_ || disassembler_.empty() || std::ranges::any_of(session_.processes, has_dump)) return;
   std::vector<std::string> kernels = suspected_kernels(state());
   if (kernels.empty() || kernels == read_kernels_) return;
   kernel_code_ = code_of(kernels, writer_->pass_folder() / session::kModulesFolder, disassembler_);

@@ -78,6 +78,8 @@ class Plan {
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
   // A value of dump() that is not a file name. It means that operations do not fault while core dumps are enabled.
   static constexpr std::string_view kLost = "lost";
+  // Another such value: the process crashes instead of writing a core dump.
+  static constexpr std::string_view kCrash = "crash";
 
  private:
   std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "session/process_record.h"
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::analyse {
 namespace {
 
@@ -160,8 +163,15 @@ const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operatio
   return best;
 }
 
+bool may_be_illegal_address(std::uint32_t code, const ProcessRecord& record) {
+  return code == wire::cuda::kIllegalAddress ||
+         (code == wire::cuda::kLaunchFailure && session::awaited_core_dump(record));
+}
+
 void blame_stale_pointer(Failure& failure) {
-  if (failure.code != 700 || failure.stale != nullptr || failure.candidates.empty()) return;
+  if (!may_be_illegal_address(failure.code, failure.process->record) || failure.stale != nullptr ||
+      failure.candidates.empty())
+    return;
   const bool one = have_one_launch(failure);
   // A line that a rerun has proven is better evidence than a stale pointer.
   if (!one && failure.again != nullptr) return;

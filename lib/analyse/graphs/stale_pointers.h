@@ -1,6 +1,7 @@
 // Finds launches of graphs that point to freed memory. The recorder checks for such pointers at each launch.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "analyse/analysis.h"
@@ -19,6 +20,9 @@ std::optional<Failure> stale_replay(const session::Process& process);
 // from an earlier call. It counts only if the graph was launched with the same parameters while the memory was live.
 // The memory was then freed between the last successful launch and this one. This is unlikely for a leftover.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
+
+// Returns whether the error may be an illegal address: if the driver lost its core dump, 719 stands for any exception.
+bool may_be_illegal_address(std::uint32_t code, const session::ProcessRecord& record);
 
 // If the likeliest candidate launches a graph that points to freed memory, makes the node with the stale pointer the
 // first candidate and sets `stale`.

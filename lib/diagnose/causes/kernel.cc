@@ -40,6 +40,8 @@ bool trapped(const Case& failed, Facts& facts) {
 
 bool misread(const Case& failed, Facts&) { return failed.asynchronous(); }
 
+bool lost_dump(const Case& failed, Facts&) { return failed.asynchronous() && failed.lost_dump; }
+
 }  // namespace
 
 const std::vector<Rule>& kernel_rules() {
@@ -112,6 +114,14 @@ const std::vector<Rule>& kernel_rules() {
        .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
                "in inline PTX, make sure that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
+      {.id = "core-dump-lost",
+       .codes = {719},
+       .when = lost_dump,
+       .texts =
+           {"the driver wrote no GPU core dump, and in this case error 719 stands for any GPU exception, such as an "
+            "illegal address (700) or a failed assertion (710)"},
+       .fix = {"run the command again with --once, or without: CUDA then returns the exception's own error"},
+       .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-core-dump-support"},
       {.id = "tensor-memory-leak",
        .codes = {721},
        .texts = {"a kernel ended without freeing the tensor memory that it had allocated"},

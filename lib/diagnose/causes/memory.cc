@@ -256,7 +256,7 @@ const std::vector<Rule>& memory_rules() {
        .link = kGraphLink},
       {.id = "stale-graph-pointer",
        .sure = Sure::often,
-       .codes = {700},
+       .codes = {700, 719},
        .when = freed_before_replay,
        .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}), and "
                  "the replay probably used them: a graph keeps the addresses that it was given",

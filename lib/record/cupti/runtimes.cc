@@ -147,14 +147,16 @@ int add_file(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-void Runtimes::each_unseen(bool (*visit)(const char* path, void* data), void* data) {
+bool Runtimes::each_unseen(bool (*visit)(const char* path, void* data), void* data, bool looks_for_callers) {
   constexpr std::string_view kText = "cudaErrorLaunchMaxDepthExceeded";  // every runtime can print this name
   static constinit std::array<std::uintptr_t, LoadedFiles::kMost> seen{};
   static constinit std::atomic_flag busy{};
-  if (busy.test_and_set(std::memory_order_acquire)) return;  // waiting could block: see redirect_runtimes()
+  if (busy.test_and_set(std::memory_order_acquire)) return false;  // waiting could block: see redirect_runtimes()
+  bool called = false;
   const Scratch<LoadedFiles> files;
   if (files) dl_iterate_phdr(add_file, &*files);
   for (std::size_t i = 0; files && i < files->count; ++i) {
+    called = called || (looks_for_callers && has_text(files->paths[i], ".dynstr", "libcudart.so"));
     const auto known = std::find(seen.begin(), seen.end(), files->addresses[i]);
     const auto free = std::find(seen.begin(), seen.end(), std::uintptr_t{0});
     if (known != seen.end() || free == seen.end()) continue;
@@ -162,15 +164,7 @@ void Runtimes::each_unseen(bool (*visit)(const char* path, void* data), void* da
     if (has_text(files->paths[i], ".rodata", kText) && !visit(files->paths[i], data)) *free = 0;
   }
   busy.clear(std::memory_order_release);
-}
-
-bool Runtimes::are_called_by_users_code() {
-  const Scratch<LoadedFiles> files;
-  if (files) dl_iterate_phdr(add_file, &*files);
-  for (std::size_t i = 0; files && i < files->count; ++i) {
-    if (has_text(files->paths[i], ".dynstr", "libcudart.so")) return true;
-  }
-  return false;
+  return called;
 }
 
 void Runtimes::meet_first() {

@@ -36,12 +36,10 @@ class Runtimes {
 
   // Calls `visit` with the path of each module with a runtime that hooks cannot redirect: a module that belongs to the
   // user's code and has a runtime linked into it, or a libcudart.so of an unknown version. Does not read a module again
-  // unless `visit` returned false for it.
-  static void each_unseen(bool (*visit)(const char* path, void* data), void* data);
-
-  // Returns whether a module of the user's code that is loaded now calls a shared runtime. With hooks, errors that this
-  // runtime keeps to itself can be missed if the program does not check them.
-  static bool are_called_by_users_code();
+  // unless `visit` returned false for it. Returns whether any of the modules, read before or not, calls a shared runtime.
+  // With hooks, errors that this runtime keeps to itself can be missed if the program does not check them. If
+  // `looks_for_callers` is false, returns false.
+  static bool each_unseen(bool (*visit)(const char* path, void* data), void* data, bool looks_for_callers = false);
 
   // looked_up() is called for each cuGetProcAddress and initialised() for each cuInit, on the calling thread, to
   // recognise runtimes as they start. initialised() returns true if a runtime starts.

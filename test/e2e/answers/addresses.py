@@ -41,6 +41,13 @@ def a_kernel_that_must_write_past_the_end_is_told_by_the_first_run(machine):
               "parameters", text, "access")
 
 
+def single_run_without_its_dump_tells_as_much_as_a_first_run(machine):
+    _with_disassembler(machine)
+    answers = [_finding(machine, "part__8_4:5000", options)[1] for options in ([], ["--once"])]
+    first, once = ((finding["location"]["line"], finding["cause"], finding["access"]["distance"]) for finding in answers)
+    expect(once, first, "answer with --once")
+
+
 def _fat_binary(*entries):
     """Each entry is an architecture, code, flags, and the size of the code when it is decompressed."""
     body = b"".join(struct.pack("<HHIQIIIIIIQQQ", 2, 0x101, 64, len(code), len(code), 0, 0, architecture, 0, 0, flags, 0,

@@ -3,8 +3,9 @@
 
 import os
 import signal
+import sys
 
-from harness import expect
+from harness import expect, expect_in, expect_success, in_namespace, program
 
 REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
 
@@ -53,3 +54,31 @@ def threads_that_wait_do_not_outlive_the_runtime(machine):
     for n in range(REPETITIONS):
         recorded = machine.run(machine.build / "targets" / "ends_before_runtime", options=["-q"], timeout=60)
         expect((recorded.returncode, recorded.stdout), (3, "ends\n"), f"run {n + 1}")
+
+
+def program_recorded_through_env_ends_itself_after_its_failure_if_the_user_asks(machine):
+    machine.plan("fault kernel=smooth nth=3 code=700")
+    failing = program("ten_launches.py")[1]
+    lives_on = (f"import contextlib, runpy, signal, sys; sys.path.insert(0, {str(failing.parent)!r})\n"
+                "if 'ignores' in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                f"with contextlib.suppress(SystemExit): runpy.run_path({str(failing)!r})\n"
+                "print('lives on', flush=True)\n"
+                "while True: signal.pause()")
+    for options in ([], ["--once"]):
+        exports = expect_success(machine.cudadiag("env", "--end-on-failure", *options)).stdout
+        command = ["sh", "-c", exports + 'exec "$@"', "sh", sys.executable, "-c", lives_on]
+        ended = machine.plain(*command)
+        expect((ended.returncode, ended.stdout), (-signal.SIGTERM, "result 700\nlives on\n"), f"end with {options}")
+        expect(len(machine.report()["findings"]), 1, f"findings with {options}")
+    ended = machine.plain(*command, "ignores")
+    expect(ended.returncode, 128 + signal.SIGTERM, "status of a program that ignores SIGTERM")
+    # The kernel ignores the signals that process 1 sends to itself.
+    ended = in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *command)
+    expect((ended.returncode, ended.stdout), (128 + signal.SIGTERM, "result 700\nlives on\n"), "end of process 1")
+
+
+def command_for_a_failure_is_refused_by_env(machine):
+    refused = machine.cudadiag("env", "--on-failure", "reboot")
+    expect((refused.returncode, refused.stdout, machine.sessions()), (125, "", []), "result")
+    expect_in("--on-failure needs cudadiag run, which watches the program; let your watchdog run the command when cudadiag "
+              "status --check 60 exits with 1", refused.stderr, "who must watch")

@@ -277,6 +277,32 @@ def single_run_without_a_dump_says_so(machine):
     expect("\nDevice" in result.stderr, False, "whether there is a row without facts in " + result.stderr)
 
 
+def driver_that_crashes_at_its_dump_costs_no_line(machine):
+    machine.plan(FAULT + "; dump=crash")
+    result = machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once"])
+    expect(result.returncode, -signal.SIGSEGV, "status")
+    expect_in("the driver may have crashed when it began a GPU core dump", result.stderr, "reason")
+    expect_in("third_of_ten.cc:10, work had not finished when the program ended", result.stderr, "line")
+    report = machine.report("-o", "here")
+    expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
+
+
+def error_that_hides_the_exception_after_a_lost_dump_is_explained(machine):
+    machine.plan("fault kernel=scale nth=3 code=719")
+    for options, cause in ((["--once"], "core-dump-lost"), ([], None)):
+        machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", *options])
+        (finding,) = machine.report("-o", "here")["findings"]
+        expect((finding["location"]["line"], (finding["cause"] or {}).get("id")), (10, cause), f"answer with {options}")
+    # The graph's pointer to freed memory is the cause, whatever the exception was.
+    answers = []
+    for code, options in (700, []), (719, ["--once"]):
+        machine.plan(f"fault kernel=sim_store_u32 nth=2 code={code}")
+        machine.run(machine.build / "targets/graph_stale", "freed", options=["-o", "here", *options])
+        (finding,) = machine.report("-o", "here")["findings"]
+        answers.append((finding["kind"], finding["location"]["line"], finding["evidence"]["grade"], finding["cause"]["id"]))
+    expect(answers[1], answers[0], "answer about a stale graph")
+
+
 def single_run_without_a_session_folder_says_why_it_has_no_dump(machine):
     machine.plan(_dumping(machine))
     machine.environment.update(XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
@@ -538,34 +564,6 @@ def program_that_continues_after_its_failure_is_ended_where_the_user_asks(machin
     expect(result.returncode, -15, "status")
     expect_in("not rerun, because cudadiag ended it at its first failure", result.stderr, "why there is no rerun")
     expect(len(machine.report("-o", "here")["findings"]), 1, "findings")
-
-
-def program_recorded_through_env_ends_itself_after_its_failure_if_the_user_asks(machine):
-    machine.plan("fault kernel=smooth nth=3 code=700")
-    failing = program("ten_launches.py")[1]
-    lives_on = (f"import contextlib, runpy, signal, sys; sys.path.insert(0, {str(failing.parent)!r})\n"
-                "if 'ignores' in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-                f"with contextlib.suppress(SystemExit): runpy.run_path({str(failing)!r})\n"
-                "print('lives on', flush=True)\n"
-                "while True: signal.pause()")
-    for options in ([], ["--once"]):
-        exports = expect_success(machine.cudadiag("env", "--end-on-failure", *options)).stdout
-        command = ["sh", "-c", exports + 'exec "$@"', "sh", sys.executable, "-c", lives_on]
-        ended = machine.plain(*command)
-        expect((ended.returncode, ended.stdout), (-signal.SIGTERM, "result 700\nlives on\n"), f"end with {options}")
-        expect(len(machine.report()["findings"]), 1, f"findings with {options}")
-    ended = machine.plain(*command, "ignores")
-    expect(ended.returncode, 128 + signal.SIGTERM, "status of a program that ignores SIGTERM")
-    # The kernel ignores the signals that process 1 sends to itself.
-    ended = in_namespace(machine, ["--pid", "--fork", "--mount-proc", "--kill-child"], "", *command)
-    expect((ended.returncode, ended.stdout), (128 + signal.SIGTERM, "result 700\nlives on\n"), "end of process 1")
-
-
-def command_for_a_failure_is_refused_by_env(machine):
-    refused = machine.cudadiag("env", "--on-failure", "reboot")
-    expect((refused.returncode, refused.stdout, machine.sessions()), (125, "", []), "result")
-    expect_in("--on-failure needs cudadiag run, which watches the program; let your watchdog run the command when cudadiag "
-              "status --check 60 exits with 1", refused.stderr, "who must watch")
 
 
 def command_that_outlives_the_dump_of_its_worker_is_ended_where_the_user_asks(machine):
