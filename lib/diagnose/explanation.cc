@@ -80,7 +80,7 @@ causes::Case case_of(const Finding& finding, const Diagnosis& report, const anal
   failed.vanished_when_serialised =
       failed.asynchronous() && &report.findings.front() == &finding && races && !analyse::failed_alone(failure);
   failed.may_be_another_client = analyse::under_mps(process.record) && !finding.device;
-  failed.lost_dump = session::awaited_core_dump(process.record);
+  failed.lost_dump = session::has(process.record, session::Property::core_dump) && !finding.device;
   return failed;
 }
 

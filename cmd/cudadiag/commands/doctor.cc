@@ -272,7 +272,7 @@ std::optional<base::Error> lack_of_room(std::filesystem::path folder) {
   std::error_code error;
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   const auto space = std::filesystem::space(folder, error);
-  if (error || space.available >= wire::area::kAreaSize) return std::nullopt;
+  if (error || space.available >= 2 * wire::area::kAreaSize) return std::nullopt;
   return base::Error{folder.string() + " is on a disk without room for the " +
                          std::to_string(wire::area::kAreaSize >> 20) + " MB recording",
                      "free some space, or choose a folder on another disk with CUDADIAG_DIR"};

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -124,8 +125,11 @@ bool AreaMap::create_file(Lack& lack) {
   // A file larger than RLIMIT_FSIZE would kill the program with SIGXFSZ.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
+  // Leaves as much room to the program, which may share a small /dev/shm with its own workers, and to a core dump.
+  struct statvfs disk {};
+  const bool has_room = fstatvfs(fd, &disk) != 0 || disk.f_bavail * disk.f_frsize >= 2 * area::kAreaSize;
   // Allocates the blocks now. Without this, the program would get SIGBUS later if the disk were full.
-  lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
+  lack.error = !fits ? EFBIG : !has_room ? ENOSPC : posix_fallocate(fd, 0, area::kAreaSize);
   if (lack.error == 0) {
     base_ = map_shared(fd, 0, area::kAreaSize);
     if (base_ == nullptr) lack = {What::memory, errno};

@@ -56,7 +56,7 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
         return {what + "its file size limit leaves no room for the 64 MB recording", "raise the limit (ulimit -f)"};
       }
       if (is_for_lack_of_room(unrecorded.error)) {
-        return {what + "the disk had no room for the 64 MB recording (" + reason + ")",
+        return {what + "the disk had no room for the 64 MB recording and as much for the program (" + reason + ")",
                 std::string("free some space, or ") + kAnotherFolder};
       }
       return {what + "no file could be created for the recording (" + reason + ")", kAnotherFolder};
@@ -71,9 +71,9 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
     return folder.string() + " is not writable: " + std::strerror(errno);
   }
   struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= 2 * wire::area::kAreaSize)
     return std::nullopt;
-  return folder.string() + " is on a disk without room for the 64 MB recording";
+  return folder.string() + " is on a disk without room for the 64 MB recording and as much for the program";
 }
 
 std::string why_unused(const std::filesystem::path& session) {

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sys
 
@@ -210,3 +211,47 @@ def process_with_a_reused_id_is_recorded(machine):
     machine.plain("sh", "-c", exports + copies, "sh", ended, command)
     expect(len(list(record.glob("*.area"))), 16, "recordings")
     expect(machine.report("-o", "kept")["verdict"], "cuda_failure", "verdict")
+
+
+# Like an unmodified container image with a read-only root: no right, no home folder, no user name, and only /dev/shm to
+# write to.
+READ_ONLY = """
+for place in $(cut -d" " -f5 /proc/self/mountinfo | sort -r); do
+  case $place in /proc*|/dev/shm|/sys*) ;; *) mount -o remount,bind,ro "$place" 2>/dev/null;; esac
+done
+mount -t tmpfs -o mode=1777,size=$ROOM none /dev/shm || exit 77
+! touch "$MACHINE/file" 2>/dev/null || exit 77
+set -- setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --no-new-privs "$@"
+unset HOME XDG_STATE_HOME TMPDIR"""
+
+
+def _in_a_bare_container(machine, room, script):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        skip("only root can become another user, with setpriv")
+    machine.folder.chmod(0o755)
+    machine.gpu.chmod(0o755)
+    settings = f"MACHINE={machine.folder} ROOM={room}{READ_ONLY}"
+    return in_namespace(machine, ["--mount"], settings, "sh", "-c", script, *machine.command(), machine.build / "targets/dumped")
+
+
+def container_without_rights_and_with_a_read_only_root_is_recorded(machine):
+    machine.plan(f"fault kernel=_Z15assert_positivePKi code=710; dump={DATA}/gpucore/assert.nvcudmp")
+    by_run = '"$0" run --once -o /dev/shm/s -- "$1"'
+    by_env = 'variables=$("$0" env --once -o /dev/shm/s) && eval "$variables" && "$1"'
+    for start in by_run, by_env:
+        ended = _in_a_bare_container(machine, "1g", start + ' >&2; "$0" report --json -o /dev/shm/s')
+        (finding,) = json.loads(ended.stdout)["findings"]
+        expect((finding["error"]["code"], finding["location"]["line"], finding["evidence"]["grade"], finding["device"]["line"]),
+               (710, 11, "proven", 17), f"answer of {start}, with {ended.stderr}")
+    ended = _in_a_bare_container(machine, "1g", '"$0" run --once -- "$1"')
+    expect_in("choose a writable folder with -o FOLDER", ended.stderr, "remedy without a folder")
+    expect_in("dumped.cc:11, main", ended.stderr, "line without a folder")
+
+
+def small_shared_memory_is_not_filled_by_a_recording(machine):
+    """The program's own workers need it. 64 MB is the default in containers."""
+    machine.plan("fault kernel=_Z15assert_positivePKi code=710")
+    ended = _in_a_bare_container(machine, "64m", 'variables=$("$0" env -o /dev/shm/s) && eval "$variables"; "$1" >&2; '
+                                                 'df --output=avail -k /dev/shm | tail -n 1; "$0" report -o /dev/shm/s')
+    assert int(ended.stdout.split()[0]) > 60 << 10, ended.stdout
+    expect_in("the disk had no room for the 64 MB recording and as much for the program", ended.stdout, "reason")

@@ -78,7 +78,7 @@ def small_disk_without_a_launcher(machine):
     machine.state.mkdir()
     shown = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size=16k none {machine.state} || exit 77", "sh", "-c",
                          'eval "$("$0" env)"; "$1" >&2; "$0" list; "$0" report', *machine.command(), program)
-    why = ("nothing was recorded for a process that initialised CUDA: the disk had no room for the 64 MB recording (No "
+    why = ("nothing was recorded for a process that initialised CUDA: the disk had no room for the 64 MB recording and as much for the program (No "
            "space left on device)")
     expect_in(f"(unknown command: {why})\n", shown.stdout, "list")
     expect_in("cudadiag: cannot tell whether CUDA failed in this session: "
