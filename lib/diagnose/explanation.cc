@@ -20,6 +20,7 @@
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/processes.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -70,6 +71,10 @@ causes::Case case_of(const Finding& finding, const Diagnosis& report, const anal
   if (failure.hang) {
     failed.stuck_in = stuck_in(failure);
     failed.asked_for_dump = asked_for_dump(session.manifest);
+    const auto own = wire::core_dump::file_name(process.pid, process.record.start_realtime);
+    const auto& passes = session.manifest.passes;
+    failed.dump_begun =
+        session::awaited_core_dump(process.record) && !passes.empty() && passes.front().dump == own.text;
     if (analyse::in_collective(failure)) {
       if (report.groups) failed.job = in_words(*report.groups, report.working_directory);
       if (!report.groups && report.ranks) failed.job = in_words(*report.ranks, report.working_directory);

@@ -28,6 +28,7 @@
 #include "supervise/tools/toolkit.h"
 #include "supervise/watched_lines.h"
 #include "wire/cuda_codes.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -249,7 +250,7 @@ void Recording::read_hang(double seconds, launch::SignalRelay& relay) {
     std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
   }
   if (may_be_dumped()) {
-    request_dump(writer_->pass_folder(), relay);
+    if (!is_being_dumped()) request_dump(writer_->pass_folder(), relay);
     take_own_dump();
     read_areas();
   }
@@ -291,6 +292,17 @@ bool Recording::is_void() const { return void_ || std::ranges::any_of(session_.p
 void Recording::note_failures(std::vector<base::Error> failures) {
   for (const base::Error& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);
+}
+
+bool Recording::is_being_dumped() {
+  if (!may_be_dumped()) return false;
+  read();
+  return std::ranges::any_of(session_.processes, [&](const session::Process& process) {
+    const auto dump = wire::core_dump::file_name(process.pid, process.record.start_realtime);
+    std::error_code error;
+    return session::awaited_core_dump(process.record) &&
+           std::filesystem::exists(writer_->pass_folder() / dump.text, error);
+  });
 }
 
 bool Recording::is_ended_by_driver() {

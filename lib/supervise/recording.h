@@ -105,6 +105,8 @@ class Recording {
 
   // Reads into the session what has been recorded so far.
   void read();
+  // Returns whether the driver is writing a GPU core dump of a process because of an exception.
+  bool is_being_dumped();
   // Returns whether the driver may write GPU core dumps of the target.
   bool may_be_dumped() const { return writer_ && options_.record.once; }
   // Like read(), for a run that has hung for `seconds`. Call this before terminating the target: its later actions are

@@ -122,7 +122,7 @@ void RunWatch::end_racing(RunListener& listener) {
 void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
   onlookers_ = onlookers;
   if (arena_ != nullptr) {
-    if (onlookers.hang_after) hang_.emplace(*arena_, *onlookers.hang_after);
+    if (onlookers.hang_after) hang_.emplace(*arena_, *onlookers.hang_after, onlookers.dumps);
     watcher_.emplace(*arena_, relay_);
   }
   while (!target_.reap()) {

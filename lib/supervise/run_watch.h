@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,6 +53,7 @@ class RunListener {
 // The observers of a run. All are optional.
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
+  std::filesystem::path dumps;       // see HangWatch
   FullLog* full_log = nullptr;
   RaceWatch* stop_on_race = nullptr;  // ends the target at the first race
   StallWatch* stalls = nullptr;

@@ -1,8 +1,10 @@
 #include "supervise/stall_watch.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "wire/area.h"
 #include "wire/clock.h"
 #include "wire/hash.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::supervise {
 
@@ -169,9 +172,10 @@ bool hangs(const session::Process& process, double seconds) {
 
 }  // namespace
 
-HangWatch::HangWatch(const launch::Arena& arena, double seconds)
+HangWatch::HangWatch(const launch::Arena& arena, double seconds, std::filesystem::path dumps)
     : arena_(arena),
       limit_(seconds),
+      dumps_(std::move(dumps)),
       interval_(std::clamp(static_cast<int>(seconds * 250), 10, 1000)),
       last_(Clock::now()) {}
 
@@ -183,6 +187,11 @@ bool HangWatch::look() {
   std::uint64_t digest = wire::kHashSeed;
   for (std::size_t area = 0; area < arena_.claimed(); ++area) {
     digest = wire::mix(digest, session::progress_digest(launch::LiveArea(arena_, area).bytes()));
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(dumps_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (it->path().extension() == wire::core_dump::kSuffix) digest = wire::mix(digest, it->file_size(gone));
   }
   if (digest != digest_) {
     digest_ = digest;

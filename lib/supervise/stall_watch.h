@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -78,7 +79,8 @@ class StallWatch {
 // only, is stopped or in a debugger, or is in an unknown state.
 class HangWatch {
  public:
-  HangWatch(const launch::Arena& arena, double seconds);
+  // `dumps`: the folder in which the driver writes GPU core dumps; empty if it writes none. A dump that grows is progress.
+  HangWatch(const launch::Arena& arena, double seconds, std::filesystem::path dumps);
 
   // Checks the run, at most once per interval(). Returns true if the run hangs.
   bool look();
@@ -91,6 +93,7 @@ class HangWatch {
 
   const launch::Arena& arena_;
   const std::chrono::duration<double> limit_;
+  const std::filesystem::path dumps_;
   const std::chrono::milliseconds interval_;
   std::uint64_t digest_ = 0, judged_ = 0;
   Clock::time_point last_;

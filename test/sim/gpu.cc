@@ -85,6 +85,10 @@ void Gpu::start_context(CUctx_st& context, CUdevice device) {
 
 void Gpu::leave_dump() const {
   if (plan.dump() == Plan::kCrash) std::raise(SIGSEGV);
+  if (plan.dump() == Plan::kStuck) {
+    std::ofstream(core_dump.file) << "begun";
+    while (true) pause();
+  }
   std::error_code error;
   std::filesystem::copy_file(plan.dump(), core_dump.file, error);
   if (core_dump.complete != nullptr) {

@@ -80,6 +80,8 @@ class Plan {
   static constexpr std::string_view kLost = "lost";
   // Another such value: the process crashes instead of writing a core dump.
   static constexpr std::string_view kCrash = "crash";
+  // Another such value: a dump begins and is never finished.
+  static constexpr std::string_view kStuck = "stuck";
 
  private:
   std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);

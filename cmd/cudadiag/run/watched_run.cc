@@ -102,8 +102,10 @@ class RunSpeech : public supervise::RunListener {
   }
   void hangs(double seconds) override {
     begin_on_own_row();
-    say("no progress for " + diagnose::duration(seconds) + ": ending the program" +
-        (recording_.may_be_dumped() ? " after requesting a GPU core dump" : ""));
+    const char* how = recording_.is_being_dumped() ? ", although the driver has not finished its GPU core dump"
+                      : recording_.may_be_dumped() ? " after requesting a GPU core dump"
+                                                   : "";
+    say("no progress for " + diagnose::duration(seconds) + ": ending the program" + how);
     guarded([&] { report_.report_hang(seconds, relay_); });
   }
   void stalls(const supervise::StallNews& news) override {
@@ -259,7 +261,9 @@ class WatchedRun {
       stalls_.emplace(*recording_.arena(), options_.hang_report);
     }
     supervise::UnreachedWatch unreached(*target_, recording_);
-    watch_->wait({options_.hang_after, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
+    const std::filesystem::path dumps =
+        recording_.may_be_dumped() ? recording_.writer()->pass_folder() : std::filesystem::path();
+    watch_->wait({options_.hang_after, dumps, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
                   stalls_ ? &*stalls_ : nullptr, &unreached},
                  speech);
     if (const std::size_t more = unreached.unnamed(); more > 0) {

@@ -72,6 +72,8 @@ void add_way_to_threads(const Case& failed, Facts& facts) {
   }
 }
 
+bool dump_begun(const Case& failed, Facts&) { return failed.dump_begun; }
+
 bool kernel(const Case& failed, Facts& facts) {
   add_way_to_threads(failed, facts);
   return failed.stuck_in == Work::kernel && !failed.kernel().empty();
@@ -86,6 +88,13 @@ bool graph(const Case& failed, Facts& facts) {
 
 const std::vector<Rule>& hang_rules() {
   static const std::vector<Rule> rules = {
+      {.id = "core-dump-unfinished",
+       .when = dump_begun,
+       .texts =
+           {"the GPU stopped at an exception, such as an illegal address or a failed assertion, and the driver had "
+            "not finished its core dump"},
+       .fix = {"run the command again with a longer --hang-after, or without --once"},
+       .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-core-dump-support"},
       {.id = "value-never-written",
        .when = for_unwritten_value,
        .texts = {"the stream waits {wait}"},

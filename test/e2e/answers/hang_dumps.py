@@ -63,6 +63,15 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     expect_in("the program ended before one could be requested\n", result.stderr, "reason if a rerun does not hang")
 
 
+def dump_that_the_driver_does_not_finish_ends_with_what_is_known(machine):
+    machine.plan("fault kernel=scale nth=3 code=700; dump=stuck")
+    result = machine.run(machine.build / "targets/third_of_ten", options=["-o", "here", "--once", "--hang-after", "0.5"])
+    expect(result.returncode, -signal.SIGTERM, "status")
+    expect_in("ending the program, although the driver has not finished its GPU core dump\n", result.stderr, "announcement")
+    (finding,) = machine.report("-o", "here")["findings"]
+    expect((finding["location"]["line"], finding["cause"]["id"]), (10, "core-dump-unfinished"), "answer")
+
+
 def probe_fails_while_a_run_hangs(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
