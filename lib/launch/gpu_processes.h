@@ -1,21 +1,12 @@
-// Finds processes that use a GPU: those of the machine through NVIDIA's management library (NVML), and those of the
-// target through /proc. Also finds out how programs share the GPUs: MIG and MPS. Only the launcher loads NVML, never the
-// target.
+// Finds processes of the target that use a GPU, through /proc. Also finds out whether programs share the GPUs through MPS.
 #pragma once
 
 #include <sys/types.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
-#include <vector>
-
-#include "session/session.h"
 
 namespace cudadiag::launch {
-
-// Returns the processes that use memory of the device with this PCI bus id; empty if NVML is missing or fails.
-std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
 // Returns whether /proc shows that the process has opened a GPU through the CUDA driver: it has mapped libcuda, and has
 // open the files of a GPU and of its memory manager. A process that only links the driver, or that uses only NVML, does
@@ -23,10 +14,6 @@ std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 bool has_opened_gpu(pid_t process);
 // Returns whether the process has mapped a file whose path contains this text.
 bool has_mapped(pid_t process, const std::string& path);
-
-// Returns whether MIG divides each GPU, in the order of nvidia-smi; nullopt for a GPU that does not support MIG. Empty if
-// NVML is missing or fails.
-std::vector<std::optional<bool>> mig_modes();
 
 // Returns the folder with the pipes of the MPS daemon, whether or not it exists.
 std::filesystem::path mps_folder();

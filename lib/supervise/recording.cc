@@ -12,7 +12,6 @@
 #include "analyse/coverage_notes.h"
 #include "base/processes.h"
 #include "launch/environment.h"
-#include "launch/gpu_processes.h"
 #include "launch/own_libraries.h"
 #include "session/log/full_log.h"
 #include "session/manifest.h"

@@ -26,6 +26,7 @@
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/gpu_processes.h"
+#include "launch/nvml.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_network.h"
 #include "launch/own_libraries.h"

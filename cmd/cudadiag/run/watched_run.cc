@@ -23,7 +23,7 @@
 #include "launch/children.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
-#include "launch/xid_events.h"
+#include "launch/nvml.h"
 #include "options/shared_options.h"
 #include "sessions/findings.h"
 #include "sessions/session_choice.h"
