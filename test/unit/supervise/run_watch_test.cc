@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <fstream>
 #include <optional>
 #include <utility>
 #include <variant>
 
 #include "base/file_descriptor.h"
+#include "unit/scratch_folder.h"
 #include "wire/arena.h"
 
 using namespace cudadiag;
@@ -80,5 +82,23 @@ TEST_CASE("a target that ends by itself while its failure is reported is not end
     CHECK(listener.ended_it() == !by_itself);
     CHECK(target.end().signal == (by_itself ? SIGUSR1 : SIGTERM));
     CHECK(watch.sent().contains(SIGTERM) == !by_itself);
+  }
+}
+
+TEST_CASE("a core dump that grows is progress") {
+  auto created = launch::Arena::create();
+  REQUIRE(std::holds_alternative<launch::Arena>(created));
+  const test::ScratchFolder folder;
+  constexpr double kLimit = 0.04;  // seconds
+  supervise::HangWatch watch(std::get<launch::Arena>(created), kLimit, folder.path());
+  const auto becomes_still = [&](bool still) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while ((watch.still_seconds() > 0) != still && std::chrono::steady_clock::now() < patience) watch.look();
+    return (watch.still_seconds() > 0) == still;
+  };
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(becomes_still(true));
+    std::ofstream(folder.path() / "4711-1.gpucore", std::ios::app) << "more";
+    CHECK(becomes_still(false));
   }
 }
