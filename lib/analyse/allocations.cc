@@ -86,6 +86,13 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
   return address < piece.end ? piece.allocation : nullptr;
 }
 
+Whereabouts AllocationMap::below(std::uint64_t address) const {
+  const auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return {};
+  const Allocation* allocation = std::prev(after)->second.allocation;
+  return {Whereabouts::State::live, allocation, extent(*allocation)};
+}
+
 // An allocator may map memory in pieces, and hand out blocks that span several of them. Adjacent mappings are therefore
 // treated as one allocation.
 std::uint64_t AllocationMap::extent(const Allocation& allocation) const {

@@ -27,6 +27,8 @@ class AllocationMap {
   // Looks for a live allocation that contains the address, then for a freed one, then for a live one that ends just
   // below it. If several fit, returns the one that was allocated or freed last.
   Whereabouts find(std::uint64_t address) const;
+  // Returns the live allocation that begins at the address or nearest below it.
+  Whereabouts below(std::uint64_t address) const;
 
  private:
   struct Piece {

@@ -18,7 +18,7 @@ constexpr std::int64_t kPage = 2 << 20;  // memory is mapped in pages of this si
 // Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
 // accesses up to 200 MiB past a small allocation succeeded, and accesses 256 MiB or more past it failed. Pools keep
 // more memory mapped than they hand out.
-constexpr std::int64_t kMaybeMapped = 1 << 30;
+constexpr std::int64_t kMaybeMapped = 256 << 20, kMaybeMappedByPool = 1 << 30;
 
 // An access that failed, or may have failed.
 struct Fault {
@@ -47,13 +47,15 @@ class Judgement {
       if (relation != Relation::unknown) faults.push_back(fault);
       others |= relation == Relation::unknown && fault.through != nullptr;
     }
-    const Fault* worst = nullptr;
-    for (const Fault& fault : faults) {
-      if (fault.through == nullptr || !are_alike(fault, faults.front())) return std::nullopt;
-      if (fault.by_exclusion && others) return std::nullopt;
-      if (worst == nullptr || fault.placed.distance > worst->placed.distance) worst = &fault;
-    }
-    return worst == nullptr ? only_open() : std::optional(*worst);
+    if (faults.empty()) return only_open();
+    // A certain failure explains the error, whatever may have failed besides it.
+    if (std::ranges::any_of(faults, [](const Fault& fault) { return !fault.by_exclusion; }))
+      std::erase_if(faults, [](const Fault& fault) { return fault.by_exclusion; });
+    const Fault& worst =
+        *std::ranges::max_element(faults, {}, [](const Fault& fault) { return fault.placed.distance; });
+    const bool one_reason = std::ranges::all_of(
+        faults, [&](const Fault& fault) { return fault.through != nullptr && are_alike(fault, worst); });
+    return one_reason && !(worst.by_exclusion && others) ? std::optional(worst) : std::nullopt;
   }
 
  private:
@@ -79,9 +81,12 @@ class Judgement {
     return word == launch_.words.end() ? nullptr : &*word;
   }
 
-  // Returns whether both accesses go through one pointer, or through pointers in one table that are bad in the same way.
+  // Returns whether both accesses go through one pointer, leave the memory of their pointers on the same side, or go
+  // through pointers in one table that are bad in the same way.
   static bool are_alike(const Fault& a, const Fault& b) {
     if (a.through == b.through || b.through == nullptr) return a.through == b.through;
+    const bool outside = a.placed.relation == Relation::past_end || a.placed.relation == Relation::before;
+    if (outside && a.placed.relation == b.placed.relation) return true;
     const auto &x = *a.through, &y = *b.through;
     const bool one_table = !x.loaded.empty() && x.loaded.size() == y.loaded.size() && x.parameter == y.parameter &&
                            x.parameter_byte == y.parameter_byte &&
@@ -139,12 +144,13 @@ class Judgement {
 
   bool fails(Fault& fault, std::int64_t address) const {
     const auto beyond = static_cast<std::int64_t>(fault.placed.distance);
-    const bool unmapped =
-        address < 0 || (beyond > kMaybeMapped && !may_be_mapped(address, *fault.through->where.allocation));
+    const session::Allocation& own = *fault.through->where.allocation;
+    const std::int64_t maybe_mapped = own.kind == Kind::device ? kMaybeMapped : kMaybeMappedByPool;
+    const bool unmapped = address < 0 || (beyond > maybe_mapped && !may_be_mapped(address, own));
     fault.by_exclusion = !unmapped;
     // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
     return unmapped ||
-           (all_.only_these && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= kMaybeMapped));
+           (all_.only_these && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= maybe_mapped));
   }
 
   // Returns whether the address may be in a page that is mapped for another allocation.

@@ -108,7 +108,12 @@ bool no_address(const Case& failed, Facts& facts) {
 // The address came from memory, and nothing else is known.
 bool from_memory(const Case& failed, Facts& facts) {
   if (!is(failed, Relation::unknown, facts) || !failed.finding.access->from_memory) return false;
-  if (failed.finding.access->address) facts.add("address", fmt::format("{:#x}", *failed.finding.access->address));
+  const Access& access = *failed.finding.access;
+  if (access.address) facts.add("address", fmt::format("{:#x}", *access.address));
+  if (!access.nearest || access.nearest->offset < access.nearest->bytes) return true;
+  facts.add("past", size_text(access.nearest->offset - access.nearest->bytes));
+  facts.add("nearest", size_text(access.nearest->bytes));
+  add_place(facts, "made", access.nearest->allocated, failed.report.working_directory);
   return true;
 }
 
@@ -287,7 +292,9 @@ const std::vector<Rule>& access_rules() {
       {.id = "bad-pointer-in-memory",
        .codes = {700, 717},
        .when = from_memory,
-       .texts = {"{kernel} {verb} memory at {address}, which it computed from values that it read from {table}",
+       .texts = {"{kernel} {verb} memory at {address}, which it computed from values that it read from {table}: {past} "
+                 "past the end of the nearest memory below it, {nearest} allocated at {made}",
+                 "{kernel} {verb} memory at {address}, which it computed from values that it read from {table}",
                  "{kernel} {verb} memory at an address that it computed from values that it read from {table}"},
        .fix = {"check the pointers and indices in that memory, and that what they point to has not been freed"},
        .link = kSanitizerLink},

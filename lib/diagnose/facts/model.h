@@ -132,6 +132,7 @@ struct Access {
   std::optional<std::uint64_t> pointer{};     // the parameter's value; in a rerun's dump, that of the rerun
   std::string parameter_name{};               // declared name of the pointer; empty if unknown
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
+  std::optional<PointedMemory> nearest{};     // the nearest memory below an address that was read from memory
   Relation relation = Relation::unknown;
   std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of the access size
   std::optional<std::uint64_t> farthest{};  // the largest distance among the threads with this relation

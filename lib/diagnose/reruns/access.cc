@@ -1,9 +1,11 @@
 #include "diagnose/reruns/access.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "diagnose/facts/where_is.h"
+#include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -137,15 +139,11 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   return found;
 }
 
-// Looks up addresses from the first run's own dump in the recording. Both come from the same run, so the addresses
-// agree.
+// Looks up addresses of a dump in the recording of the process that wrote the dump.
 class Recorded {
  public:
-  // `failure` must have a candidate.
-  Recorded(const analyse::Failure& failure, const ResolveSite& resolve)
-      : process_(*failure.process),
-        resolve_(resolve),
-        map_(failure.process->record, failure.candidates.front().operation->ticks) {}
+  Recorded(const session::Process& process, const session::Operation& launch, const ResolveSite& resolve)
+      : process_(process), resolve_(resolve), map_(process.record, launch.ticks) {}
 
   // Returns the only parameter from which the address is computed, if it points to live memory. Needed for graph nodes,
   // because their parameters are not always recorded.
@@ -159,19 +157,31 @@ class Recorded {
   }
 
   // Finds the memory by the address alone. This works for memory that was freed before the launch and not reused since,
-  // and for live memory that contains a misaligned address.
+  // and for live memory that contains a misaligned address. Otherwise, finds the nearest memory below a pointer that
+  // was read from memory.
   void complete(Access& access) const {
     const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
     if (access.allocation || !access.address || !global) return;
     const OperationArgument address = at(*access.address);
     const bool found = (access.relation == Relation::unknown && address.where.state == State::freed) ||
                        (access.relation == Relation::misaligned && address.where.state == State::live);
+    if (!found && access.from_memory && access.relation == Relation::unknown) return find_nearest(access);
     if (!found || is_of_host(address)) return;
     if (access.relation == Relation::unknown) access.relation = Relation::freed;
     access.allocation = allocation_of(address, process_, resolve_);
   }
 
  private:
+  void find_nearest(Access& access) const {
+    constexpr std::uint64_t kFarthest = std::uint64_t{1} << 36;
+    const analyse::Whereabouts nearest = map_.below(*access.address);
+    if (nearest.allocation == nullptr || *access.address - nearest.allocation->address > kFarthest) return;
+    OperationArgument address;
+    address.pointer = access.address;
+    address.where = nearest;
+    if (!is_of_host(address)) access.nearest = allocation_of(address, process_, resolve_);
+  }
+
   OperationArgument at(std::uint64_t address) const {
     OperationArgument argument;
     argument.pointer = address;
@@ -204,21 +214,36 @@ void compare_with_largest(Access& access, const session::ProcessRecord& record) 
   access.distance = access.farthest = away - largest;
 }
 
-Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve,
-                 const Device& device) {
-  const bool of_first_run = device.of_first_run && device.child.empty();
+// A recorded process that wrote the dump, and its failed launch. Both are null if the dump's process was not recorded.
+struct Dumped {
+  const session::Process* process = nullptr;
+  const session::Operation* launch = nullptr;
+};
+
+Dumped dumped(const analyse::Failure& failure, const Device& device, const std::string& dump) {
   // The parameters of a kernel that was launched on the GPU are not recorded.
+  if (!device.child.empty()) return {};
+  if (device.of_first_run && !failure.candidates.empty()) return {failure.process, failure.candidates.front().operation};
+  const session::Process* again = failure.again_process;
+  if (again == nullptr || failure.again == nullptr) return {};
+  const auto name = wire::core_dump::file_name(static_cast<std::uint32_t>(again->pid), again->record.start_realtime);
+  return std::filesystem::path(dump).filename() == name.text ? Dumped{again, failure.again} : Dumped{};
+}
+
+Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve,
+                 const Device& device, const std::string& file) {
   const analyse::OperationArguments given =
       device.child.empty() ? analyse::arguments_of(failure) : analyse::OperationArguments();
   const OperationArgument* argument = pointer_of(dump, given.arguments);
+  const Dumped own = dumped(failure, device, file);
   std::optional<Recorded> recorded;
   std::optional<OperationArgument> parameter;
-  if (of_first_run && !failure.candidates.empty()) recorded.emplace(failure, resolve);
+  if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
   if (recorded && argument == nullptr) parameter = recorded->parameter(dump);
   const session::Process* process = given.process;
   if (parameter) {
     argument = &*parameter;
-    process = failure.process;
+    process = own.process;
   }
   const bool all_known = process != nullptr && analyse::knows_all_allocations(process->record);
   Access access = joined(dump, argument, all_known);
@@ -250,7 +275,7 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
-    finding.access = access_of(*dump, *failures[i], resolve, *finding.device);
+    finding.access = access_of(*dump, *failures[i], resolve, *finding.device, testimony.dump);
     if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
     return;
   }

@@ -113,8 +113,18 @@ TEST_CASE("an address that came from memory, of which nothing else is known") {
   failed.finding.access->from_memory = true;
   failed.finding.access->table = "parameter 1's memory";
   CHECK(explain(failed)->id == "bad-pointer-in-memory");
+  const std::string text =
+      "scale() reads memory at 0x7f36fa000008, which it computed from values that it read from parameter 1's memory";
+  CHECK(explain(failed)->text == text);
+  diagnose::PointedMemory& nearest = failed.finding.access->nearest.emplace();
+  nearest.offset = 7 << 20;
+  nearest.bytes = 4 << 20;
+  CHECK(explain(failed)->text == text);
+  nearest.allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 12};
   CHECK(explain(failed)->text ==
-        "scale() reads memory at 0x7f36fa000008, which it computed from values that it read from parameter 1's memory");
+        text + ": 3.0 MiB past the end of the nearest memory below it, 4.0 MiB allocated at scale.cu:12, main");
+  nearest.offset = 1 << 20;  // inside of memory that is freed later, or that this kernel may not access
+  CHECK(explain(failed)->text == text);
 }
 
 TEST_CASE("an address below 4 GiB is null or a number") {

@@ -150,15 +150,40 @@ TEST_CASE_FIXTURE(Fixture, "a pool may have mapped more memory than it has alloc
   CHECK(run());
 }
 
-TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters, none is blamed") {
+TEST_CASE_FIXTURE(Fixture, "memory of its own ends sooner than a pool") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  access(0, 0, 512 * kMiB);
+  CHECK(run());
+}
+
+TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters, the one that leaves its memory farther is named") {
   allocation(kFirst, 4 * kMiB);
   allocation(kFirst + 1024 * kMiB, 4 * kMiB);
   word(kFirst);
   word(kFirst + 1024 * kMiB);
   access(0, 0, 3000 * kMiB);
   SUBCASE("both must fail") {
-    access(8, 0, 3000 * kMiB);
+    access(8, 0, 3004 * kMiB);
+    REQUIRE(run());
+    CHECK(run()->access.parameter == 2);
+    accesses.accesses.back().most = 3000 * kMiB;
+    CHECK(run()->access.parameter == 1);
+  }
+  SUBCASE("unless they leave it on different sides") {
+    access(8, -3000 * kMiB, 0);
     CHECK_FALSE(run());
+  }
+  SUBCASE("the other may fail") {
+    access(8, 0, 100 * kMiB);
+    accesses.only_these = true;
+    REQUIRE(run());
+    CHECK(run()->access.parameter == 1);
+  }
+  SUBCASE("one is certain, and an unknown one may fail besides") {
+    access(8, 0, 100 * kMiB);
+    REQUIRE(run());
+    CHECK(run()->access.parameter == 1);
   }
   SUBCASE("one need not") {
     access(8, 0, 0);
@@ -212,9 +237,9 @@ TEST_CASE_FIXTURE(Fixture, "a harmless overrun is not blamed if another access m
     access(8, 0, 0);
     CHECK_FALSE(run());
   }
-  SUBCASE("before a null pointer") {
+  SUBCASE("and an access before a null pointer is certain to fail") {
     access(16, -128, 0);
-    CHECK_FALSE(run());
+    CHECK(run()->access.relation == Relation::null);
   }
   SUBCASE("or if the error means an invalid address space") { CHECK_FALSE(run(717)); }
 }

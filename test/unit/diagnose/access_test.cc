@@ -249,28 +249,28 @@ TEST_CASE("a bulk copy must begin at a multiple of 16 bytes") {
   }
 }
 
-TEST_CASE(
-    "a dump of the first run itself finds memory by the parameter's value, as a graph's node keeps no parameters") {
-  const auto read = evidence::read_core(TEST_DATA "/gpucore/load.nvcudmp.gz");
-  REQUIRE(std::holds_alternative<evidence::Testimony>(read));
-  std::ifstream file(TEST_DATA "/sass/far_load.sm90.txt");
-  symbolize::DeviceTestimony testimony;
-  testimony.failure = std::get<evidence::Testimony>(read).failure;
-  testimony.code = std::string(std::istreambuf_iterator<char>(file), {});
-  session::Process process;
-  session::Allocation table;
-  table.address = 0x7f211fe00000;
-  table.bytes = 4096;
-  table.made = 1;
-  table.kind = wire::allocation::Kind::device;
-  process.record.allocations.push_back(table);
-  session::Operation launch;
-  launch.ticks = 10;
-  analyse::Failure failure;
-  failure.process = &process;
-  failure.candidates.emplace_back().operation = &launch;
-  std::string child;
-  const auto access_now = [&](bool of_first_run) {
+// A failure with the core dump `load`, in which each thread reads 1 TiB after the first parameter.
+struct LoadDump {
+  LoadDump() {
+    const auto read = evidence::read_core(TEST_DATA "/gpucore/load.nvcudmp.gz");
+    REQUIRE(std::holds_alternative<evidence::Testimony>(read));
+    std::ifstream file(TEST_DATA "/sass/far_load.sm90.txt");
+    testimony.failure = std::get<evidence::Testimony>(read).failure;
+    testimony.code = std::string(std::istreambuf_iterator<char>(file), {});
+    process.record.allocations.push_back(allocation(0x7f211fe00000));
+    launch.ticks = 10;
+    failure.process = &process;
+    failure.candidates.emplace_back().operation = &launch;
+  }
+  static session::Allocation allocation(std::uint64_t address) {
+    session::Allocation made;
+    made.address = address;
+    made.bytes = 4096;
+    made.made = 1;
+    made.kind = wire::allocation::Kind::device;
+    return made;
+  }
+  Access access_now(bool of_first_run) {
     Diagnosis report;
     diagnose::Device& device = report.findings.emplace_back().device.emplace();
     device.child = child;
@@ -279,7 +279,17 @@ TEST_CASE(
     add_access(report, testimony, {&failure},
                [](const session::Process&, std::uint32_t) { return std::pair<Location, symbolize::SourceStack>(); });
     return *report.findings.front().access;
-  };
+  }
+  symbolize::DeviceTestimony testimony;
+  session::Process process;
+  session::Operation launch;
+  analyse::Failure failure;
+  std::string child;
+};
+
+TEST_CASE_FIXTURE(
+    LoadDump,
+    "a dump of the first run itself finds memory by the parameter's value, as a graph's node keeps no parameters") {
   CHECK(access_now(true).relation == Relation::past_end);
   CHECK(access_now(true).distance == (std::uint64_t{1} << 40) - 4096);
   REQUIRE(access_now(true).allocation);
@@ -308,6 +318,58 @@ TEST_CASE(
   SUBCASE("memory that was allocated later is not what the kernel got") {
     process.record.allocations.front().made = 20;
     CHECK(access_now(true).relation == Relation::unknown);
+  }
+}
+
+TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the recording of its process") {
+  session::Process again;
+  again.pid = 7;
+  again.record.start_realtime = 5;
+  again.record.allocations = process.record.allocations;
+  process.record.allocations.clear();
+  failure.again_process = &again;
+  failure.again = &launch;
+  testimony.dump = "/session/confirm/7-5.gpucore";
+  REQUIRE(access_now(false).allocation);
+  CHECK(access_now(false).distance == (std::uint64_t{1} << 40) - 4096);
+  SUBCASE("but not if another process wrote it") {
+    testimony.dump = "/session/confirm/8-5.gpucore";
+    CHECK_FALSE(access_now(false).allocation);
+  }
+  // The code now reads the pointer from the memory of the first parameter.
+  const auto replace = [this](std::string_view from, std::string_view to) {
+    testimony.code.replace(testimony.code.find(from), from.size(), to);
+  };
+  replace("S2R R5, SR_TID.X", "LDC.64 R8, c[0x0][0x210]");
+  replace("LDC.64 R2, c[0x0][0x210]", "LDG.E.64 R2, desc[UR4][R8.64]");
+  replace("LDG.E R5,", "LDG.E R6,");
+  for (evidence::FailingWarp& warp : testimony.failure->state->warps) {
+    for (evidence::FailingLane& lane : warp.lanes) lane.registers[5] = 0x8021;
+  }
+  again.record.allocations.push_back(LoadDump::allocation(0x80211fc00000));
+  SUBCASE("the nearest memory below the address") {
+    const Access access = access_now(false);
+    CHECK(access.from_memory);
+    CHECK(access.relation == Relation::unknown);
+    CHECK_FALSE(access.allocation);
+    REQUIRE(access.nearest);
+    CHECK(access.nearest->address == 0x80211fc00000);
+    CHECK(access.nearest->offset == 2 << 20);
+    testimony.dump = "/session/confirm/8-5.gpucore";
+    CHECK_FALSE(access_now(false).nearest);
+  }
+  SUBCASE("none if it is too far away") {
+    again.record.allocations.pop_back();
+    CHECK_FALSE(access_now(false).nearest);
+  }
+  SUBCASE("freed memory at the address") {
+    again.record.allocations.push_back(LoadDump::allocation(0x80211fe00000));
+    again.record.allocations.back().freed = 5;
+    CHECK(access_now(false).relation == Relation::freed);
+    CHECK(access_now(false).allocation->is_freed);
+    CHECK_FALSE(access_now(false).nearest);
+    testimony.dump.clear();
+    CHECK(access_now(false).relation == Relation::unknown);
   }
 }
 
