@@ -38,12 +38,6 @@ bool waited_for_itself(const Operation& operation) {
   return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
 }
 
-// Returns the mangled name of the suspect's kernel; null if it is unknown.
-const std::string* kernel_of(const Suspect& suspect, const session::ProcessRecord& record) {
-  const auto* site = session::by_id(record.sites, suspect.operation->site);
-  return site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-}
-
 template <typename Predicate>
 void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
   if (std::all_of(suspects.begin(), suspects.end(), excluded)) return;
@@ -100,7 +94,7 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
   if (code != cuda::kAssert) return;
   for (Suspect& suspect : suspects) {
-    const std::string* kernel = kernel_of(suspect, record);
+    const std::string* kernel = kernel_of(record, *suspect.operation);
     suspect.checks_data =
         (kernel != nullptr && wire::checks_its_data(*kernel)) || launches_checking_kernel(*suspect.operation, record);
   }
@@ -129,7 +123,7 @@ void prefer_own_kernels(std::vector<Suspect>& suspects, const session::ProcessRe
   std::vector<Suspect*> own;
   const Operation* of_library = nullptr;
   for (Suspect& suspect : suspects) {
-    const std::string* kernel = kernel_of(suspect, record);
+    const std::string* kernel = kernel_of(record, *suspect.operation);
     if (kernel == nullptr || suspect.operation->kind != wire::operation::Kind::kernel) continue;
     wire::is_of_library(*kernel) ? void(of_library = suspect.operation) : own.push_back(&suspect);
   }

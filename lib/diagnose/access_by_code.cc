@@ -5,7 +5,10 @@
 
 #include "analyse/copied_memory.h"
 #include "analyse/operation_arguments.h"
+#include "base/demangle.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/where_is.h"
+#include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {
@@ -56,6 +59,16 @@ class Judgement {
     const bool one_reason = std::ranges::all_of(
         faults, [&](const Fault& fault) { return fault.through != nullptr && are_alike(fault, worst); });
     return one_reason && !(worst.by_exclusion && others) ? std::optional(worst) : std::nullopt;
+  }
+
+  // Returns whether every access stays inside memory that is live as long as the kernel runs.
+  bool stays_inside() const {
+    return all_.only_these && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
+             const Fault fault = fault_of(access);
+             const auto* memory = fault.through == nullptr ? nullptr : fault.through->where.allocation;
+             const bool owned = memory != nullptr && memory->kind <= Kind::ordered && memory->freed == 0;
+             return owned && fault.placed.relation == Relation::inside && access.space != sass::Space::shared;
+           });
   }
 
  private:
@@ -275,6 +288,44 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   return all;
 }
 
+// The failed launch, followed through the kernel's code.
+struct Followed {
+  Followed(const Recorded& recorded, const analyse::Failure& failure, const std::string& kernel,
+           const session::Session& session)
+      : launch(recorded), map(launch.process.record, launch.operation.ticks), failed{failure.code, {}, map} {
+    const std::string bytes = bytes_of(launch.arguments);
+    failed.words = words_of(launch, bytes, map, analyse::arguments_of(failure).arguments);
+    failed.all_known = analyse::knows_all_allocations(launch.process.record);
+    sass::LaunchValues values{launch.operation.grid, launch.operation.block, bytes, {}};
+    for (const analyse::OperationArgument& word : failed.words) {
+      if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
+    }
+    accesses = accesses_of(kernel, session, values, failed.words, launch, map);
+  }
+  Followed(const Followed&) = delete;
+
+  const Recorded launch;
+  const analyse::AllocationMap map;
+  FailedLaunch failed;
+  std::optional<sass::CertainAccesses> accesses;  // nullopt if the code is unknown
+};
+
+// Returns the kernel's name if the candidate's code cannot make an access that fails; "" if not.
+std::string harmless_kernel(const analyse::Failure& failure, const analyse::Candidate& candidate,
+                            const session::Session& session) {
+  analyse::Failure alone;
+  alone.kind = failure.kind;
+  alone.code = failure.code;
+  alone.process = failure.process;
+  alone.candidates = {candidate};
+  const auto launch = recorded(alone);
+  const std::string* kernel = launch ? analyse::kernel_of(launch->process.record, launch->operation) : nullptr;
+  if (kernel == nullptr) return "";
+  const Followed followed(*launch, alone, *kernel, session);
+  const bool harmless = followed.accesses && Judgement(*followed.accesses, followed.failed).stays_inside();
+  return harmless ? *kernel : "";
+}
+
 // Returns the memory from which the kernel read the pointer, if a parameter points to it; null if not.
 const session::Allocation* table_of(const analyse::OperationArgument& pointer,
                                     const std::vector<analyse::OperationArgument>& words) {
@@ -332,6 +383,26 @@ std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses
   return out;
 }
 
+void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session) {
+  constexpr std::size_t kMostNamed = 4, kColumns = 40;
+  for (analyse::Failure& failure : failures) {
+    const bool open = failure.kind == analyse::Kind::async_error && !failure.evidence.names_one();
+    if (!open || failure.candidates.size() < 2 || session.kernel_code.empty()) continue;
+    std::vector<std::string> names;
+    std::vector<analyse::Candidate> left;
+    for (const analyse::Candidate& candidate : failure.candidates) {
+      const std::string kernel = harmless_kernel(failure, candidate, session);
+      const std::string name = short_kernel_name(base::demangle(kernel), kColumns) + "()";
+      if (kernel.empty()) left.push_back(candidate);
+      if (!kernel.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    if (left.empty() || names.empty()) continue;
+    failure.candidates = std::move(left);
+    if (names.size() > kMostNamed) names.resize(kMostNamed), names.emplace_back("others");
+    failure.evidence.add("according to their code, " + joined(names, " and ") + " used only live memory");
+  }
+}
+
 void add_access_by_code(Diagnosis& report, const session::Session& session,
                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
   for (std::size_t i = 0; i < failures.size(); ++i) {
@@ -339,16 +410,8 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     if (!is_open(finding) || !finding.launch || session.kernel_code.empty()) continue;
     const auto launch = recorded(*failures[i]);
     if (!launch) continue;
-    const std::string bytes = bytes_of(launch->arguments);
-    const analyse::AllocationMap map(launch->process.record, launch->operation.ticks);
-    FailedLaunch failed{failures[i]->code, words_of(*launch, bytes, map, analyse::arguments_of(*failures[i]).arguments),
-                        map, analyse::knows_all_allocations(launch->process.record)};
-    sass::LaunchValues values{launch->operation.grid, launch->operation.block, bytes, {}};
-    for (const analyse::OperationArgument& word : failed.words) {
-      if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
-    }
-    const auto accesses = accesses_of(finding.launch->mangled, session, values, failed.words, *launch, map);
-    const auto found = accesses ? access_by_code(*accesses, failed) : std::nullopt;
+    const Followed followed(*launch, *failures[i], finding.launch->mangled, session);
+    const auto found = followed.accesses ? access_by_code(*followed.accesses, followed.failed) : std::nullopt;
     if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
     const std::optional<Access> dumped = std::exchange(finding.access, found->access);
     if (dumped) {
@@ -358,7 +421,7 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     }
     if (found->through->where.allocation != nullptr)
       finding.access->allocation = allocation_of(*found->through, launch->process, resolve);
-    if (const session::Allocation* table = table_of(*found->through, failed.words)) {
+    if (const session::Allocation* table = table_of(*found->through, followed.failed.words)) {
       add_last_write(*finding.access, launch->process, launch->operation, *table, resolve);
       if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
     }

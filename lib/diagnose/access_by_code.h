@@ -1,6 +1,7 @@
 // Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
 // Works only if a single kernel can have failed. Considers only accesses that the kernel performs regardless of what
-// the memory contains. If a recorded copy filled a table of addresses, its contents are known.
+// the memory contains. If a recorded copy filled a table of addresses, its contents are known. In the same way, finds
+// kernels that cannot have failed.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,9 @@ const session::Operation* only_kernel(const analyse::Failure& failure);
 // Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if the accesses
 // that are certain to have failed use different parameter words.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
+
+// Removes candidates that cannot have failed, because their code uses only memory that was live. Leaves at least one.
+void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session);
 
 // Adds the failed access to each finding for which no core dump shows the address. `failures` has one entry for each
 // finding, in the same order.

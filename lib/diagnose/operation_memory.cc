@@ -151,9 +151,8 @@ void add_last_write(Access& access, const session::Process& process, const sessi
   constexpr std::size_t kColumns = 60;
   const session::ProcessRecord& record = process.record;
   const auto* last = analyse::last_writer(record, launch, table, analyse::AllocationMap(record, launch.ticks));
-  const session::Site* site = last == nullptr ? nullptr : session::by_id(record.sites, last->site);
-  if (site == nullptr) return;
-  const std::string* kernel = session::by_id(record.functions, site->function);
+  if (last == nullptr || session::by_id(record.sites, last->site) == nullptr) return;
+  const std::string* kernel = analyse::kernel_of(record, *last);
   const bool is_kernel = last->kind == wire::operation::Kind::kernel;
   if (is_kernel && kernel == nullptr) return;
   access.written_by = is_kernel ? short_kernel_name(base::demangle(*kernel), kColumns) + "()"

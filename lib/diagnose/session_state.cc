@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyse/reruns/eager.h"
+#include "diagnose/access_by_code.h"
 #include "diagnose/known.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/resolved_site.h"
@@ -32,6 +33,7 @@ const analyse::Analysis& SessionState::analysis() {
 }
 
 void SessionState::weigh() {
+  drop_harmless(analysis_->failures, session_);
   weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
   const bool by_first_run = !testimony().of_first_run.empty() && !analysis_->failures.empty();
   if (by_first_run) analysis_->first_grade = analysis_->failures.front().evidence.grade();

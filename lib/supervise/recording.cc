@@ -222,7 +222,6 @@ void Recording::read_areas() {
       for (session::Manifest* manifest : {&manifest_, &session_.manifest}) manifest->notes.push_back(xid);
     }
   }
-  session_.kernel_code = kernel_code_;
   add_kernel_code();
 }
 
@@ -231,10 +230,13 @@ void Recording::add_kernel_code() {
   const auto has_dump = [](const session::Process& process) { return session::left_core_dump(process.record); };
   if (!writer_ || disassembler_.empty() || std::ranges::any_of(session_.processes, has_dump)) return;
   std::vector<std::string> kernels = suspected_kernels(state());
-  if (kernels.empty() || kernels == read_kernels_) return;
-  kernel_code_ = code_of(kernels, writer_->pass_folder() / session::kModulesFolder, disassembler_);
+  if (kernels.empty()) return;
+  state_->advance();
+  const bool is_read = kernels == read_kernels_;
+  if (!is_read) kernel_code_ = code_of(kernels, writer_->pass_folder() / session::kModulesFolder, disassembler_);
   read_kernels_ = std::move(kernels);
   session_.kernel_code = kernel_code_;
+  if (is_read) return;
   auto failure =
       writer_->store_text(writer_->pass_folder() / session::kKernelCodeFile, session::write_kernel_code(kernel_code_));
   if (failure) not_stored_ = std::move(failure);

@@ -9,6 +9,7 @@
 #include "analyse/forward_launches.h"
 #include "analyse/graphs/graph_nodes.h"
 #include "analyse/graphs/stale_pointers.h"
+#include "analyse/operation_arguments.h"
 #include "diagnose/resolved_site.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
@@ -51,8 +52,7 @@ bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3&
 
 // Returns the kernel that the candidate launches, or null if the candidate is a graph node or its kernel is unknown.
 const std::string* launched_kernel(const ProcessRecord& record, const analyse::Candidate& candidate) {
-  const session::Site* site = session::by_id(record.sites, candidate.operation->site);
-  return site == nullptr || candidate.node != nullptr ? nullptr : kernel_of(record, *site);
+  return candidate.node != nullptr ? nullptr : analyse::kernel_of(record, *candidate.operation);
 }
 
 bool is_of_its_code(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {

@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// For each failure with an address error and only one candidate, returns the mangled name of the candidate's kernel.
+// Returns the mangled names of the kernels among the candidates of failures with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
 // Returns all code of these kernels. `modules` is the folder where the recorder stores images. Omits a kernel if some

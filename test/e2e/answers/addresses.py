@@ -2,6 +2,7 @@
 one case."""
 
 import ctypes
+import json
 import struct
 
 import targets
@@ -114,6 +115,30 @@ def a_kernel_that_stays_inside_is_not_blamed(machine):
     _with_disassembler(machine)
     for what in ("part__8_4:992", "part__8_4:0", "write__8"):
         _expect_not_known(machine, what)
+
+
+def _without_markers(machine, first, second):
+    machine.plan("fault kernel=part__8_4")
+    machine.run(machine.build / "targets/race_kernels", CUBIN, first, second, options=["--markers=off"])
+    return machine.report()["findings"][0]
+
+
+def kernels_whose_code_stays_inside_live_memory_are_no_candidates(machine):
+    _with_disassembler(machine)
+    finding = _without_markers(machine, "elsewhere", "part__8_4:5000")
+    expect([candidate["launch"]["kernel"] for candidate in finding["candidates"]], [], "other candidates")
+    expect((finding["launch"]["kernel"], finding["evidence"]["grade"]), ("part__8_4", "inferred"), "launch and grade")
+    expect_in("according to their code, write__8() used only live memory", finding["evidence"]["because"], "evidence")
+    expect((finding["access"]["distance"], finding["cause"]["id"]), (4 * 5031 - 4096, "address-past-end"), "cause")
+    session = json.loads(machine.cudadiag("report", "--json").stdout)
+    expect(session["findings"][0]["evidence"], finding["evidence"], "evidence in a later report")
+
+
+def kernels_that_all_stay_inside_remain_candidates(machine):
+    _with_disassembler(machine)
+    finding = _without_markers(machine, "elsewhere", "part__8_4:0")
+    expect(len(finding["candidates"]), 2, "candidates")
+    expect(finding["access"], None, "access")
 
 
 def without_a_disassembler_nothing_is_inferred(machine):
