@@ -223,7 +223,8 @@ struct Dumped {
 Dumped dumped(const analyse::Failure& failure, const Device& device, const std::string& dump) {
   // The parameters of a kernel that was launched on the GPU are not recorded.
   if (!device.child.empty()) return {};
-  if (device.of_first_run && !failure.candidates.empty()) return {failure.process, failure.candidates.front().operation};
+  if (device.of_first_run && !failure.candidates.empty())
+    return {failure.process, failure.candidates.front().operation};
   const session::Process* again = failure.again_process;
   if (again == nullptr || failure.again == nullptr) return {};
   const auto name = wire::core_dump::file_name(static_cast<std::uint32_t>(again->pid), again->record.start_realtime);
