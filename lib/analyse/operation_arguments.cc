@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/copied_memory.h"
 #include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
 #include "wire/intern.h"
@@ -49,7 +50,10 @@ const session::Context* context_of(const ProcessRecord& record, const Operation&
 class Reader {
  public:
   Reader(const ProcessRecord& record, const Operation& operation)
-      : record_(record), map_(record, operation.ticks), runs_in_(context_of(record, operation)) {}
+      : record_(record),
+        operation_(operation),
+        map_(record, operation.ticks),
+        runs_in_(context_of(record, operation)) {}
 
   void add_parameter(std::size_t number, const session::Parameter& parameter) {
     const std::size_t before = found_.size();
@@ -73,6 +77,32 @@ class Reader {
     plain.word = parameter.offset;
     plain.parameter = static_cast<std::uint32_t>(number);
     found_.push_back(std::move(plain));
+  }
+
+  // Adds pointers to freed device memory in the tables to which the parameters point, according to recorded copies.
+  void add_freed_in_tables() {
+    constexpr std::size_t kMost = 4;
+    const std::vector<CopiedMemory> tables = copied_memory(record_, operation_, map_);
+    const std::size_t parameters = tables.empty() ? 0 : found_.size();
+    for (std::size_t i = 0; i < parameters; ++i) {
+      const OperationArgument from = found_[i];
+      for (const CopiedMemory& table : tables) {
+        if (from.where.state != State::live || table.allocation != from.where.allocation) continue;
+        for (std::size_t at = 0; at + 8 <= table.bytes.size() && found_.size() < parameters + kMost; at += 8) {
+          const auto word = number_at<std::uint64_t>(table.bytes, at);
+          const Whereabouts where = map_.find(word);
+          const bool freed = where.state == State::freed && where.allocation->kind < wire::allocation::Kind::pinned;
+          if (!freed || table.address + at < *from.pointer) continue;
+          const std::uint64_t byte = table.address + at - *from.pointer;
+          OperationArgument& pointer = found_.emplace_back(from);
+          pointer.name = fmt::format("byte {} of {}'s memory", byte, from.name);
+          pointer.pointer = word;
+          pointer.where = where;
+          pointer.word.reset();
+          pointer.loaded = {byte};
+        }
+      }
+    }
   }
 
   // Host memory may stay valid after the program has unpinned it, so it does not count as freed.
@@ -112,6 +142,7 @@ class Reader {
   }
 
   const ProcessRecord& record_;
+  const Operation& operation_;
   AllocationMap map_;
   const session::Context* runs_in_;  // null if unknown
   std::vector<OperationArgument> found_;
@@ -239,6 +270,7 @@ OperationArguments arguments_of(const Failure& failure) {
                                                                : kept_arguments(process.record, operation, candidate);
     if (kept == nullptr) return found;
     for (std::size_t i = 0; i < kept->parameters.size(); ++i) reader.add_parameter(i + 1, kept->parameters[i]);
+    if (candidate.node == nullptr) reader.add_freed_in_tables();
     found.cut = (kept->flags & wire::intern::kCut) != 0;
   } else {
     reader.add_address("destination", operation.destination, operation.argument);

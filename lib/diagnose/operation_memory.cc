@@ -59,6 +59,7 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
     argument.origin = session::ValueOrigin::kernel;
     argument.parameter = from.parameter;
     argument.parameter_byte = from.parameter_byte;
+    argument.loaded = from.loaded;
     argument.value = from.value;
     argument.pointer = from.pointer;
     argument.bytes = from.bytes;

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -105,9 +106,11 @@ bool no_address(const Case& failed, Facts& facts) {
   return true;
 }
 
-// The address came from memory, and nothing else is known.
+// The address came from memory, and nothing else is known. A table with a pointer to freed memory says more.
 bool from_memory(const Case& failed, Facts& facts) {
   if (!is(failed, Relation::unknown, facts) || !failed.finding.access->from_memory) return false;
+  const auto is_in_table = [](const Argument& argument) { return !argument.loaded.empty(); };
+  if (std::ranges::any_of(failed.finding.arguments, is_in_table)) return false;
   const Access& access = *failed.finding.access;
   if (access.address) facts.add("address", fmt::format("{:#x}", *access.address));
   if (!access.nearest || access.nearest->offset < access.nearest->bytes) return true;

@@ -30,8 +30,9 @@ struct PointedMemory {
 struct Argument {
   std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
   session::ValueOrigin origin = session::ValueOrigin::schema;
-  std::uint32_t parameter = 0;       // number of the kernel parameter, from 1; 0 if it is not one
-  std::uint32_t parameter_byte = 0;  // byte offset in that parameter
+  std::uint32_t parameter = 0;          // number of the kernel parameter, from 1; 0 if it is not one
+  std::uint32_t parameter_byte = 0;     // byte offset in that parameter
+  std::vector<std::uint64_t> loaded{};  // see analyse::OperationArgument; empty if the parameter is the argument
   std::string dtype, device;
   std::string value;  // as text, for a scalar or a kernel parameter that is not a pointer
   std::vector<std::int64_t> shape, strides;

@@ -133,7 +133,8 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
                             analyse::arguments_of(*failures[i]).process == failures[i]->again_process;
     for (Argument& argument : finding.arguments) {
       const std::string variable = of_one_run ? passed_variable(finding.arguments, argument) : "";
-      argument.name = full_name(argument, names.of(argument.parameter, argument.parameter_byte), variable);
+      argument.name =
+          full_name(argument, names.of(argument.parameter, argument.parameter_byte, argument.loaded), variable);
     }
   }
 }

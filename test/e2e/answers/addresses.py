@@ -193,6 +193,25 @@ def a_freed_pointer_that_a_kernel_read_from_a_table_is_told_by_the_first_run(mac
               text, "cause")
 
 
+def a_freed_pointer_in_a_table_was_probably_used_by_a_kernel_whose_code_is_unknown(machine):
+    machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    machine.plan("fault kernel=table__8 nth=2")
+    command = [machine.build / "targets/table_of_rows", DATA / "sass/tables.sm90.cubin"]
+    machine.run(*command)
+    finding = machine.report()["findings"][0]
+    expect((finding["access"], finding["cause"]["id"], finding["cause"]["certain"]), (None, "use-after-free", False),
+           "access and cause")
+    freed = targets.marked_line("table_of_rows", "FREED LINE")[1]
+    expect([each["line"] for each in finding["related"] if each["role"] == "freed"], [freed], "related line")
+    text = finding["cause"]["text"]
+    expect_in("rows[1].cells (byte 16 of parameter 1's memory) points into 4.0 MiB that were freed at", text, "cause")
+    expect_in(f"table_of_rows.cc:{freed}, main before this operation was issued, and the operation probably used them",
+              text, "cause")
+    machine.run(*command, "cleared")
+    expect(machine.report()["findings"][0]["cause"], None, "cause, if a memset changed the table")
+
+
 def a_table_that_was_changed_after_the_copy_is_not_known(machine):
     _, finding = _table_of_rows(machine, "cleared")
     expect((finding["access"], finding["cause"]), (None, None), "access and cause")

@@ -125,6 +125,13 @@ TEST_CASE("an address that came from memory, of which nothing else is known") {
         text + ": 3.0 MiB past the end of the nearest memory below it, 4.0 MiB allocated at scale.cu:12, main");
   nearest.offset = 1 << 20;  // inside of memory that is freed later, or that this kernel may not access
   CHECK(explain(failed)->text == text);
+  failed.finding.arguments.emplace_back().allocation.emplace();  // the table
+  Argument& in_table = failed.finding.arguments.emplace_back();
+  in_table.name = "byte 16 of parameter 1's memory";
+  in_table.loaded = {16};
+  in_table.allocation.emplace().is_freed = true;
+  CHECK(explain(failed)->id == "use-after-free");
+  CHECK_FALSE(explain(failed)->certain);
 }
 
 TEST_CASE("an address below 4 GiB is null or a number") {
