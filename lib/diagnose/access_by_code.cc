@@ -320,7 +320,10 @@ std::string harmless_kernel(const analyse::Failure& failure, const analyse::Cand
   alone.candidates = {candidate};
   const auto launch = recorded(alone);
   const std::string* kernel = launch ? analyse::kernel_of(launch->process.record, launch->operation) : nullptr;
-  if (kernel == nullptr) return "";
+  if (kernel == nullptr ||
+      std::ranges::find(session.kernel_code, *kernel, &session::KernelCode::kernel) == session.kernel_code.end()) {
+    return "";
+  }
   const Followed followed(*launch, alone, *kernel, session);
   const bool harmless = followed.accesses && Judgement(*followed.accesses, followed.failed).stays_inside();
   return harmless ? *kernel : "";
@@ -359,7 +362,7 @@ bool may_be(const Access& dumped, const Access& found) {
 const session::Operation* only_kernel(const analyse::Failure& failure) {
   if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
     return nullptr;
-  if (failure.candidates.size() != 1 || failure.stale != nullptr) return nullptr;
+  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return nullptr;
   const session::Operation* operation = failure.candidates.front().operation;
   return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
 }
@@ -383,18 +386,21 @@ std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses
   return out;
 }
 
-void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session) {
+void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session,
+                   const std::string& dumped) {
   constexpr std::size_t kMostNamed = 4, kColumns = 40;
+  constexpr std::size_t kMostLeft = 4;  // following the code of a launch may take half a second
   for (analyse::Failure& failure : failures) {
     const bool open = failure.kind == analyse::Kind::async_error && !failure.evidence.names_one();
     if (!open || failure.candidates.size() < 2 || session.kernel_code.empty()) continue;
     std::vector<std::string> names;
     std::vector<analyse::Candidate> left;
     for (const analyse::Candidate& candidate : failure.candidates) {
-      const std::string kernel = harmless_kernel(failure, candidate, session);
+      const std::string kernel = left.size() < kMostLeft ? harmless_kernel(failure, candidate, session) : "";
       const std::string name = short_kernel_name(base::demangle(kernel), kColumns) + "()";
-      if (kernel.empty()) left.push_back(candidate);
-      if (!kernel.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+      const bool harmless = !kernel.empty() && kernel != dumped;
+      if (!harmless) left.push_back(candidate);
+      if (harmless && std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     if (left.empty() || names.empty()) continue;
     failure.candidates = std::move(left);

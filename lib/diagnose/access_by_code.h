@@ -36,8 +36,9 @@ const session::Operation* only_kernel(const analyse::Failure& failure);
 // that are certain to have failed use different parameter words.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
 
-// Removes candidates that cannot have failed, because their code uses only memory that was live. Leaves at least one.
-void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session);
+// Removes candidates that cannot have failed, because their code uses only memory that was live. Leaves at least one,
+// and those with the kernel that a core dump names (`dumped`).
+void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session, const std::string& dumped);
 
 // Adds the failed access to each finding for which no core dump shows the address. `failures` has one entry for each
 // finding, in the same order.

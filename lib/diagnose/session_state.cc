@@ -33,8 +33,8 @@ const analyse::Analysis& SessionState::analysis() {
 }
 
 void SessionState::weigh() {
-  drop_harmless(analysis_->failures, session_);
   weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
+  drop_harmless(analysis_->failures, session_, testimony().failure ? testimony().failure->kernel : "");
   const bool by_first_run = !testimony().of_first_run.empty() && !analysis_->failures.empty();
   if (by_first_run) analysis_->first_grade = analysis_->failures.front().evidence.grade();
 }

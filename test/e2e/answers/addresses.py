@@ -134,11 +134,14 @@ def kernels_whose_code_stays_inside_live_memory_are_no_candidates(machine):
     expect(session["findings"][0]["evidence"], finding["evidence"], "evidence in a later report")
 
 
-def kernels_that_all_stay_inside_remain_candidates(machine):
+def kernels_remain_candidates_if_all_stay_inside_or_if_their_code_is_unknown(machine):
     _with_disassembler(machine)
     finding = _without_markers(machine, "elsewhere", "part__8_4:0")
-    expect(len(finding["candidates"]), 2, "candidates")
-    expect(finding["access"], None, "access")
+    expect((len(finding["candidates"]), finding["access"]), (2, None), "candidates and access, if all stay inside")
+    machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    finding = _without_markers(machine, "elsewhere", "part__8_4:5000")
+    expect((len(finding["candidates"]), finding["access"]), (2, None), "candidates and access, without the code")
 
 
 def without_a_disassembler_nothing_is_inferred(machine):

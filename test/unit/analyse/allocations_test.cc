@@ -56,6 +56,9 @@ TEST_CASE("mappings that follow each other without a gap are one piece of memory
   }
   add(record, 0x1500, 0x100, 1);
   const AllocationMap map(record, 9);
+  CHECK(map.below(0x1350).allocation == &record.allocations[2]);
+  CHECK(map.below(0x9000).allocation == &record.allocations[4]);
+  CHECK(map.below(0xfff).allocation == nullptr);
   CHECK(map.find(0x1010).bytes == 0x300);
   CHECK(map.find(0x1110).bytes == 0x200);
   CHECK(map.find(0x1410).bytes == 0x100);
