@@ -23,6 +23,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
+#include "launch/process.h"
 #include "wire/library_mark.h"
 
 namespace cudadiag::launch {
@@ -176,8 +177,7 @@ std::optional<base::Error> fault_in_mark(ElfFile& elf, const std::string& path) 
   // The library's descriptors must not be refused because this process has used up its own.
   ::dup2(messages, STDOUT_FILENO);
   ::syscall(SYS_close_range, STDERR_FILENO, ~0u, 0);
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  leave_no_core();
   if (::dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) ::_exit(0);
   const char* text = ::dlerror();
   const ssize_t ignored = text == nullptr ? 0 : ::write(STDOUT_FILENO, text, std::strlen(text));

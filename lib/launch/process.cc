@@ -83,9 +83,8 @@ struct ExactCommand : bp::extend::handler {
   template <typename Executor>
   void on_exec_setup(Executor& executor) const {
     if (options.apart) {
-      const rlimit no_core{0, 0};
       ::setpgid(0, 0);
-      ::setrlimit(RLIMIT_CORE, &no_core);
+      leave_no_core();
       if (!options.outlives) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     }
     for (const int descriptor : options.inherited) ::fcntl(descriptor, F_SETFD, 0);
@@ -216,6 +215,11 @@ void use_default_action_here(int signal) {
   ::signal(signal, SIG_DFL);
 }
 
+void leave_no_core() {
+  const rlimit no_core{1, 1};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+}
+
 void restore_signals_for_target(const sigset_t& blocked) {
   for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
@@ -300,8 +304,7 @@ bool Target::reap() {
 
 void exit_like(const session::ProcessEnd& end) {
   if (!end.signal) std::_Exit(end.code.value_or(125));
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  leave_no_core();
   ::signal(*end.signal, SIG_DFL);
   sigset_t only;
   ::sigemptyset(&only);

@@ -62,6 +62,10 @@ void use_default_action_here(int signal);
 // Async-signal-safe.
 void restore_signals_for_target(const sigset_t& blocked);
 
+// Call this in a child between fork and exec. Prevents core dumps and, with a limit of 1 instead of 0, also the reports of a
+// program that the kernel pipes them to (core(5)). Async-signal-safe.
+void leave_no_core();
+
 // How a rerun's start differs from the first run's. By default, there are no differences.
 struct SpawnOptions {
   // Starts the target in its own process group, without host core dumps. Kills it if this process is killed. Children

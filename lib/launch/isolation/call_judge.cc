@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <linux/random.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
@@ -223,6 +225,8 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
     case Kind::process:
       if (rule->path < 0) return judge_pidfd(call);
       return judge_process(call, call.integer(rule->path));
+    case Kind::events:
+      return judge_events(call);
     case Kind::priority:
       return judge_priority(call);
     case Kind::refuse:
@@ -265,7 +269,7 @@ bool CallJudge::is_made(const SeenPath& seen) const {
 }
 
 bool CallJudge::may_change(const SeenPath& seen) const {
-  if (is_own_process(seen) || is_below(seen.path, isolation_.devices) || is_made(seen)) return true;
+  if (is_own_process(seen) || is_made(seen)) return true;
   // A descriptor that the rerun inherited leads to the file itself, not to the overlay.
   const bool is_outside = overlays_ != nullptr && seen.exists && !overlays_->owns(seen.status.stx_mnt_id);
   return is_below(seen.path, isolation_.folders) && !is_outside && !is_fixed(seen.path);
@@ -276,8 +280,6 @@ bool CallJudge::is_too_large(const SeenPath& seen) const {
          overlays_->tree_of(seen.path) != nullptr && !overlays_->is_written(seen.path);
 }
 
-bool CallJudge::is_fixed(const fs::path& path) const { return overlays_ != nullptr && overlays_->is_fixed(path); }
-
 bool CallJudge::is_refused_anyway(const fs::path& path) const {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return false;
   return errno != EROFS || overlays_ == nullptr || overlays_->was_read_only(path);
@@ -285,7 +287,7 @@ bool CallJudge::is_refused_anyway(const fs::path& path) const {
 
 bool CallJudge::may_use(const SeenPath& seen) const {
   const auto& pipes = isolation_.pipes;
-  if (std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end()) return true;
+  if (is_device(seen) || std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end()) return true;
   const bool leads_to_program = seen.has_type(S_IFIFO) || seen.has_type(S_IFSOCK);
   const bool in_overlay = overlays_ != nullptr && is_below(seen.path, overlays_->trees());
   return may_change(seen) && !(leads_to_program && in_overlay && !overlays_->is_written(seen.path));
@@ -437,16 +439,17 @@ CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor)
   return call.refuse(EPERM, seen.path.native());
 }
 
-// Only requests that are not harmless on every descriptor come here. The rerun's own devices and objects without a
-// name get all of them. Its own files get none: most concern the whole file system, and a flag can make a file
+// Only requests that are not harmless on every descriptor come here. The rerun's devices, but for /dev/random, and objects
+// without a name get all of them. Its own files get none: most concern the whole file system, and a flag can make a file
 // impossible to remove.
 CallJudge::Verdict CallJudge::judge_control(const Call& call) {
   const SeenPath seen = see_descriptor(call.thread, call.integer(0));
   if (seen.error != 0) return call.refuse_unchecked(seen);
-  if (!seen.is_file || is_below(seen.path, isolation_.devices)) return kLetThrough;
-  const bool is_device = seen.has_type(S_IFCHR) || seen.has_type(S_IFBLK);
+  const bool is_random = seen.path == "/dev/random" || seen.path == "/dev/urandom";
+  if (!seen.is_file || (is_device(seen) && (!is_random || call.argument(1) == RNDGETENTCNT))) return kLetThrough;
+  const bool has_driver = seen.has_type(S_IFCHR) || seen.has_type(S_IFBLK);
   // Programs take ENOTTY for a file system without this request, and do without.
-  return call.refuse(is_device ? EPERM : ENOTTY, seen.path.native());
+  return call.refuse(has_driver ? EPERM : ENOTTY, seen.path.native());
 }
 
 CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes) {
@@ -566,12 +569,16 @@ CallJudge::Verdict CallJudge::judge_pidfd(const Call& call) {
   return whole_group && *process > 0 ? judge_group(call, *process) : judge_process(call, *process);
 }
 
+// The counter of an event can send a signal to the process that it watches.
+CallJudge::Verdict CallJudge::judge_events(const Call& call) {
+  const bool is_one = call.integer(1) >= 0 && (call.argument(4) & PERF_FLAG_PID_CGROUP) == 0;
+  return is_one ? judge_process(call, call.integer(1)) : call.refuse(EPERM, "several processes");
+}
+
 CallJudge::Verdict CallJudge::judge_priority(const Call& call) {
-  const int which = call.integer(0), who = call.integer(1);
-  const bool is_ioprio = call.rule.number != SYS_setpriority;
-  const int one_process = is_ioprio ? 1 : PRIO_PROCESS;
-  if (which == one_process) return who == 0 ? kLetThrough : judge_process(call, who);
-  return call.refuse(EPERM, "several processes");
+  const int one_process = call.rule.number == SYS_setpriority ? PRIO_PROCESS : 1;
+  return call.integer(0) == one_process ? judge_process(call, call.integer(1))
+                                        : call.refuse(EPERM, "several processes");
 }
 
 void CallJudge::undo() {

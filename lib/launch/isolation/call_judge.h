@@ -66,6 +66,7 @@ class CallJudge {
   Verdict judge_processes(const Call& call, pid_t process);
   Verdict judge_group(const Call& call, pid_t group);
   Verdict judge_pidfd(const Call& call);
+  Verdict judge_events(const Call& call);
   Verdict judge_priority(const Call& call);
 
   // Opens or creates the file in /dev/shm or /proc itself. If the kernel did, nobody would know which file it created,
@@ -81,10 +82,11 @@ class CallJudge {
   // Returns true if the rerun created this entry of /dev/shm, or the entry that contains the file.
   bool is_made(const SeenPath& seen) const;
   bool may_change(const SeenPath& seen) const;
+  bool is_device(const SeenPath& seen) const { return is_below(seen.path, isolation_.devices); }
   // Returns true if the rerun may open the file for writing, or connect to the socket.
   bool may_use(const SeenPath& seen) const;
   bool may_make(const SeenPath& seen) const;
-  bool is_fixed(const std::filesystem::path& path) const;
+  bool is_fixed(const std::filesystem::path& path) const { return overlays_ != nullptr && overlays_->is_fixed(path); }
   // Returns true if the kernel would first copy the file to an overlay, and the file is larger than that may be.
   bool is_too_large(const SeenPath& seen) const;
   // Returns true if even a change of a name or mode copies the whole file.

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
@@ -22,6 +24,9 @@ using session::Deed;
 constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
 constexpr long kMountSetattr = 442, kQuotactlFd = 443;
 constexpr long kPidfdGetfd = 438, kProcessMadvise = 440;
+constexpr std::uint32_t kSetWriteHint = 1036, kSetFileWriteHint = 1038, kSetDelegation = 1040;  // for fcntl
+constexpr std::uint32_t kTakeOffline = 101;                                                     // for madvise
+constexpr const char *kWriteHints = "hints about writes to a file", *kPages = "the machine's memory pages";
 
 // Opening for reading is not checked, not even in /proc: a program opens thousands of files when it starts, and a check
 // takes ten microseconds or more.
@@ -44,12 +49,16 @@ constexpr CallRule with_flags(CallRule rule, int flags) {
   return rule;
 }
 
-constexpr CallRule opening(long number, int folder, int path, int flags) {
-  CallRule rule = with_flags(on_path(number, Kind::open, Deed::write, folder, path), flags);
-  rule.when = When::any_bit;
-  rule.tested = static_cast<std::int8_t>(flags);
-  rule.bits = kWrites;
+constexpr CallRule only_if(CallRule rule, int tested, std::uint32_t bits, When when = When::equal) {
+  rule.when = when;
+  rule.tested = static_cast<std::int8_t>(tested);
+  rule.bits = bits;
   return rule;
+}
+
+constexpr CallRule opening(long number, int folder, int path, int flags) {
+  return only_if(with_flags(on_path(number, Kind::open, Deed::write, folder, path), flags), flags, kWrites,
+                 When::any_bit);
 }
 
 constexpr CallRule on_descriptor(long number) {
@@ -100,11 +109,7 @@ constexpr CallRule unless_zero(CallRule rule, int tested) {
 }
 
 constexpr CallRule tracing(std::uint32_t request) {
-  CallRule rule = on_process(SYS_ptrace, Kind::process, Deed::trace, 1);
-  rule.when = When::equal;
-  rule.tested = 0;
-  rule.bits = request;
-  return rule;
+  return only_if(on_process(SYS_ptrace, Kind::process, Deed::trace, 1), 0, request);
 }
 
 constexpr CallRule refused(long number, Deed deed, const char* what, int error = EPERM) {
@@ -202,6 +207,11 @@ constexpr CallRule kRules[] = {
     on_descriptor(SYS_fchown),
     on_descriptor(SYS_fsetxattr),
     on_descriptor(SYS_fremovexattr),
+    // Through descriptors that were opened for reading.
+    only_if(refused(SYS_fcntl, Deed::share, "leases of files"), 1, F_SETLEASE),
+    only_if(refused(SYS_fcntl, Deed::share, "leases of folders"), 1, kSetDelegation),
+    only_if(refused(SYS_fcntl, Deed::change, kWriteHints), 1, kSetWriteHint),
+    only_if(refused(SYS_fcntl, Deed::change, kWriteHints), 1, kSetFileWriteHint),
     refused(SYS_open_by_handle_at, Deed::share, "files by their handles"),
     // Network.
     network(SYS_connect, Kind::address, Deed::connect),
@@ -219,7 +229,11 @@ constexpr CallRule kRules[] = {
     unless_zero(on_process(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1), 1),
     tracing(PTRACE_ATTACH),
     tracing(PTRACE_SEIZE),
+    unless_zero(on_process(SYS_perf_event_open, Kind::events, Deed::trace, 1), 1),
+    only_if(on_process(SYS_perf_event_open, Kind::events, Deed::trace, 1), 4, PERF_FLAG_PID_CGROUP, When::any_bit),
     on_process(SYS_process_vm_writev, Kind::process, Deed::trace, 0),
+    only_if(refused(kProcessMadvise, Deed::administer, kPages), 3, MADV_HWPOISON),
+    only_if(refused(kProcessMadvise, Deed::administer, kPages), 3, kTakeOffline),
     on_process(kProcessMadvise, Kind::process, Deed::trace, -1),
     on_process(kPidfdGetfd, Kind::process, Deed::trace, -1),
     unless_zero(on_process(SYS_prlimit64, Kind::process, Deed::change, 0), 0),
@@ -245,6 +259,11 @@ constexpr CallRule kRules[] = {
     refused(SYS_msgctl, Deed::share, "System V message queues"),
     refused(SYS_mq_open, Deed::share, "POSIX message queues"),
     refused(SYS_mq_unlink, Deed::share, "POSIX message queues"),
+    // A queue can be opened as a file in /dev/mqueue, too.
+    refused(SYS_mq_timedsend, Deed::share, "POSIX message queues"),
+    refused(SYS_mq_timedreceive, Deed::share, "POSIX message queues"),
+    refused(SYS_mq_notify, Deed::share, "POSIX message queues"),
+    refused(SYS_mq_getsetattr, Deed::share, "POSIX message queues"),
     refused(SYS_add_key, Deed::share, "the kernel's keyrings"),
     refused(SYS_request_key, Deed::share, "the kernel's keyrings"),
     refused(SYS_keyctl, Deed::share, "the kernel's keyrings"),
@@ -274,6 +293,8 @@ constexpr CallRule kRules[] = {
     refused(SYS_delete_module, Deed::administer, "the kernel's modules"),
     refused(SYS_bpf, Deed::administer, "the kernel's BPF programs"),
     refused(SYS_syslog, Deed::administer, "the kernel's log"),
+    only_if(refused(SYS_madvise, Deed::administer, kPages), 2, MADV_HWPOISON),
+    only_if(refused(SYS_madvise, Deed::administer, kPages), 2, kTakeOffline),
     refused(SYS_acct, Deed::administer, "the kernel's accounting"),
     refused(SYS_fanotify_init, Deed::administer, "file watches"),
     refused(SYS_settimeofday, Deed::administer, "the clock"),
@@ -302,7 +323,6 @@ constexpr long kUnchecked[] = {
     SYS_munmap,
     SYS_mremap,
     SYS_mprotect,
-    SYS_madvise,
     SYS_msync,
     SYS_mincore,
     SYS_mlock,
@@ -342,7 +362,6 @@ constexpr long kUnchecked[] = {
     SYS_dup,
     SYS_dup3,
     SYS_pipe2,
-    SYS_fcntl,
     SYS_flock,
     SYS_fsync,
     SYS_fdatasync,
@@ -418,10 +437,6 @@ constexpr long kUnchecked[] = {
     SYS_clock_nanosleep,
     SYS_sched_yield,
     SYS_restart_syscall,
-    SYS_mq_timedsend,
-    SYS_mq_timedreceive,
-    SYS_mq_notify,
-    SYS_mq_getsetattr,
     // Sockets that are open already.
     SYS_socket,
     SYS_socketpair,
@@ -460,7 +475,6 @@ constexpr long kUnchecked[] = {
     SYS_seccomp,
     SYS_kcmp,
     SYS_process_vm_readv,
-    SYS_perf_event_open,
     SYS_landlock_create_ruleset,
     SYS_landlock_add_rule,
     SYS_landlock_restrict_self,

@@ -33,6 +33,7 @@ struct CallRule {
     signal,     // sends a signal to the process in argument `path`
     processes,  // kill: argument 0 may refer to several processes
     process,    // acts on the process in argument `path`, or if `path` is -1, on the process of the pidfd in argument 0
+    events,     // perf_event_open: watches the process in argument `path`; -1: all
     priority,   // setpriority: argument 0 says whether the target is a process, a group or a user
     refuse,
   };

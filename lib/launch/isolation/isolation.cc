@@ -96,10 +96,11 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
   ::globfree(&found);
 }
 
-// Returns true if MPS uses this file name. Users choose the MPS folder, so it may also contain unrelated files.
-bool is_name_of_mps(const std::string& name) {
+// Returns true if MPS has a pipe or socket of this name. Users choose the MPS folder, so it may also contain unrelated
+// files.
+bool is_pipe_of_mps(const std::string& name) {
   const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
-  return is_number || name == "control" || name == "control_lock" || name == "control_privileged" || name == "log" ||
+  return is_number || name == "control" || name == "control_privileged" || name == "log" ||
          name.starts_with("nvidia-mps");
 }
 
@@ -111,9 +112,10 @@ std::vector<fs::path> pipes_of_mps() {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     const fs::file_type type = it->symlink_status(ignored).type();
-    // The MPS control daemon's lock is a regular file.
-    const bool is_used = type == fs::file_type::socket || type == fs::file_type::fifo || type == fs::file_type::regular;
-    if (is_used && is_name_of_mps(it->path().filename().string())) pipes.push_back(it->path());
+    const std::string name = it->path().filename();
+    const bool is_pipe = (type == fs::file_type::socket || type == fs::file_type::fifo) && is_pipe_of_mps(name);
+    // The control daemon's lock is its only regular file.
+    if (is_pipe || (type == fs::file_type::regular && name == "control_lock")) pipes.push_back(it->path());
   }
   return pipes;
 }

@@ -22,6 +22,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "launch/arena.h"
 #include "launch/children.h"
 #include "launch/command_path.h"
@@ -399,6 +400,17 @@ TEST_CASE("signals that the parent had blocked are blocked only in the target") 
   CHECK(blocked_signals_of(told.c_str()) == wanted);
   CHECK(blocked_signals_of("/proc/thread-self/status") == wanted);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_CASE("a rerun leaves no core dump, and no report of the machine's crash handler") {
+  const ScratchFolder scratch;
+  const fs::path told = scratch.path() / "limits";
+  launch::SpawnOptions apart;
+  apart.apart = true;
+  const auto started = launch::start_process({"/bin/cp", "/proc/self/limits", told}, {}, apart);
+  REQUIRE(launch::succeeds(std::get<pid_t>(started)));
+  // The kernel starts the handler with a limit of 0, but not with a limit of 1.
+  CHECK(base::read_start(told, 4096).find("Max core file size        1 ") != std::string::npos);
 }
 
 TEST_CASE("a signal that arrives before the target is executed reaches the target") {
