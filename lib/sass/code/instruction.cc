@@ -252,7 +252,7 @@ bool Instruction::may_pass_address(std::size_t value) const {
     case Op::multiply:
       return value >= 2 || (value == 0 && values.size() > 1 && values[1].is(1));
     case Op::scale:
-      return value == 1 || (value == 0 && values.back().is(0));
+      return value == 1 || (value == 0 && !values.empty() && values.back().is(0));
     default:
       return op != Op::number && op != Op::integer && op != Op::shift && op != Op::absolute && op != Op::extend &&
              op != Op::halves;

@@ -32,8 +32,9 @@ Form coordinate(std::size_t which) {
 }
 
 std::optional<Form> sum(const Form& a, const Form& b) {
-  Form out{a.base + b.base, {}};
-  bool fit = fits(out.base);
+  const Int128 base = Int128{a.base} + b.base;
+  Form out{static_cast<std::int64_t>(base), {}};
+  bool fit = fits(base);
   for (std::size_t i = 0; i < kCoordinates; ++i) {
     out.steps[i] = a.steps[i] + b.steps[i];
     fit &= fits(out.steps[i]);
@@ -70,7 +71,8 @@ bool is_multiple(const Form& a, std::int64_t of) {
 }
 
 bool same_low_word(const Form& a, const Form& b) {
-  Form difference{a.base - b.base, {}};
+  Form difference{static_cast<std::int64_t>(static_cast<std::uint64_t>(a.base) - static_cast<std::uint64_t>(b.base)),
+                  {}};
   for (std::size_t i = 0; i < kCoordinates; ++i) difference.steps[i] = a.steps[i] - b.steps[i];
   return is_multiple(difference, std::int64_t{1} << 32);
 }

@@ -62,14 +62,14 @@ void Evaluator::evaluate(const Instruction& i, std::uint32_t at) {
 }
 
 void Evaluator::move(const Instruction& i) {
-  if (i.values.empty() || !i.moves_whole()) return;
+  if (i.values.empty() || !i.moves_whole() || i.to() == kNone) return;
   for (std::uint32_t half = 0; half < i.words; ++half) {
     set(i.to() + half, with_sign_of(i.values[0], read(i.values[0], half)));
   }
 }
 
 void Evaluator::choose(const Instruction& i) {
-  if (i.values.size() != 2 || i.conditions.size() != 1) return;
+  if (i.values.size() != 2 || i.conditions.size() != 1 || i.to() == kNone) return;
   const auto first = holds(i.conditions[0]);
   if (!first) return;
   const Operand& from = i.values[*first ? 0 : 1];
@@ -80,7 +80,7 @@ void Evaluator::choose(const Instruction& i) {
 }
 
 void Evaluator::special(const Instruction& i) {
-  if (i.operands.size() != 2) return;
+  if (i.operands.size() != 2 || i.to() == kNone) return;
   const std::string_view what = i.operands[1];
   if (what != "SRZ" && i.base() == "CS2R") return;
   const Value value = what == "SRZ" ? number_of(0) : inputs_.special(what);

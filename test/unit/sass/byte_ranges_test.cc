@@ -437,6 +437,11 @@ TEST_CASE("bytes of a kernel: an instruction that waits sets its predicate to an
   CHECK(known_in(code + "/*0020*/ SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0 ;\n" + rest) == 0);
 }
 
+TEST_CASE("bytes of a kernel: a pair of words that is moved to RZ changes no register") {
+  const std::string code = "/*0000*/ LDC.64 R0, c[0x0][0x210] ;\n/*0010*/ LDC.64 RZ, c[0x0][0x210] ;\n";
+  CHECK(known_in(code + "/*0020*/ STG.E desc[UR4][R0.64], R9 ;\n/*0030*/ EXIT ;\n") == 1);
+}
+
 TEST_CASE("bytes of a kernel: uses by other instructions through a parameter") {
   const std::string load = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n";
   CHECK(known_in(load + "/*0020*/ EXIT ;\n") == 1);
