@@ -89,8 +89,7 @@ class CallJudge {
   bool is_fixed(const std::filesystem::path& path) const { return overlays_ != nullptr && overlays_->is_fixed(path); }
   // Returns true if the kernel would first copy the file to an overlay, and the file is larger than that may be.
   bool is_too_large(const SeenPath& seen) const;
-  // Returns true if even a change of a name or mode copies the whole file.
-  bool copies_whole() const { return overlays_ != nullptr && overlays_->is_measured(); }
+  bool copies_whole() const { return overlays_ != nullptr && overlays_->copies_whole(); }
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
   // Returns true if the kernel would refuse to change this file even without isolation, because the user lacks the rights

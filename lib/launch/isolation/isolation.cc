@@ -122,8 +122,8 @@ std::vector<fs::path> pipes_of_mps() {
 
 constexpr const char *kFolderWord = "--folder=", *kDeviceWord = "--device=", *kPipeWord = "--pipe=",
                      *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory",
-                     *kAnyInterfaceWord = "--any-interface", *kWriteLimitWord = "--write-limit=",
-                     *kPassWord = "--pass=", *kSharedWord = "--shared=", *kHiddenWord = "--hidden=";
+                     *kAnyInterfaceWord = "--any-interface",
+                     *kWriteLimitWord = "--write-limit=", *kPassWord = "--pass=", *kHiddenWord = "--hidden=";
 
 }  // namespace
 
@@ -182,7 +182,6 @@ std::vector<std::string> isolation_words(const Isolation& isolation) {
   if (const auto& overlays = isolation.overlays) {
     words.push_back(kWriteLimitWord + std::to_string(overlays->write_limit));
     words.push_back(kPassWord + overlays->pass.string());
-    words.push_back(kSharedWord + overlays->shared.string());
     add(kHiddenWord, overlays->hidden);
   }
   return words;
@@ -205,7 +204,6 @@ Isolation isolation_of(const std::vector<std::string>& words) {
       overlays.write_limit = std::strtoull(value(kWriteLimitWord).c_str(), nullptr, 10);
     }
     if (word.starts_with(kPassWord)) overlays.pass = value(kPassWord);
-    if (word.starts_with(kSharedWord)) overlays.shared = value(kSharedWord);
     if (word.starts_with(kHiddenWord)) overlays.hidden.emplace_back(value(kHiddenWord));
   }
   overlays.kept = isolation.pipes;

@@ -113,9 +113,10 @@ std::vector<fs::path> likely_folders(const std::vector<std::string>& command) {
   }
   for (const char* folder : {"/tmp", "/var/tmp", kSharedMemory}) add(folder);
   for (const std::string& word : command) {
-    const std::size_t at = word.find('/');
-    const bool is_path = at == 0 || (at != std::string::npos && word[at - 1] == '=');
-    if (is_path && word.size() < PATH_MAX) add(word.substr(at));
+    // "--output=folder" names a folder, too.
+    const std::size_t equals = word.substr(0, word.find('/')).rfind('=');
+    const std::string path = word.substr(equals == std::string::npos ? 0 : equals + 1);
+    if (!path.empty() && path.size() < PATH_MAX) add(path);
   }
   return likely;
 }
@@ -224,15 +225,6 @@ class TreeChoice {
   const std::vector<fs::path> likely_;
   std::set<fs::path> trees_;
 };
-
-// Returns true if this user owns anything in the folder, apart from `own`.
-bool has_own_files(const fs::path& folder, const fs::path& own) {
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path() != own && is_own(it->path())) return true;
-  }
-  return false;
-}
 
 FileDescriptor clone_of(const fs::path& path) {
   return FileDescriptor(static_cast<int>(
@@ -389,15 +381,12 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   // Chosen first, because a user namespace shows other owners.
   const std::vector<MountPoint> mounts = mounts_here();
   std::set<fs::path> all = TreeChoice(mounts, command).all(), own = TreeChoice(mounts, command).own();
-  const bool has_other_own_files = has_own_files(kSharedMemory, request.shared);
   const Entry entry = enter_mount_namespace();
   if (entry == Entry::refused) return fail("cannot create a mount namespace");
   Overlays overlays;
   overlays.in_user_namespace_ = entry == Entry::in_user_namespace;
   overlays.write_limit_ = request.write_limit;
   std::set<fs::path>& chosen = overlays.in_user_namespace_ ? own : all;
-  const bool may_cover = !request.shared.empty() && !has_other_own_files;
-  if (overlays.in_user_namespace_ && may_cover) chosen.erase(kSharedMemory);
   const std::vector<fs::path> trees(chosen.begin(), chosen.end());
   if (trees.empty()) return fail("cannot find a folder for an overlay");
 
@@ -412,7 +401,8 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
     if (!lower.contains(mount.path) && is_below(mount.path, trees)) covered[mount.path] = clone_of(mount.path);
   }
   if (!pass.valid()) return fail("cannot clone the folder of the pass");
-  if (!overlays.open_written(request, may_cover ? trees.front() : fs::path())) return fail("cannot mount a tmpfs");
+  overlays.written_ = mount_tmpfs(request.pass.parent_path(), request.write_limit);
+  if (!overlays.written_.valid()) return fail("cannot mount a tmpfs");
 
   // Mounts each tree, and what was mounted in it. A path sorts before the paths below it.
   auto next_covered = covered.begin();
@@ -428,8 +418,7 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   attach_covered(nullptr);
   if (overlays.trees_.empty()) return fail("cannot mount an overlay");
   // The overlays keep the tmpfs, and need its place no more.
-  if (!overlays.is_measured_) ::umount2(path_through(overlays.written_).c_str(), MNT_DETACH);
-  if (overlays.is_measured_ && !overlays.mount_shared_memory()) return fail("cannot mount a tmpfs");
+  ::umount2(path_through(overlays.written_).c_str(), MNT_DETACH);
 
   // Hides the session, but for the folder of the pass.
   constexpr std::uint64_t kNothing = 64 << 10;
@@ -451,40 +440,17 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
     const bool is_exposed = is_below(mount.path, overlays.trees_) && !overlays.owns(mount_id(mount.path));
     if (!is_read_only && is_exposed) return fail("cannot make a mount read-only");
   }
-  for (const fs::path& path : request.hidden) {
-    const FileDescriptor parent = base::open_plain_folder(AT_FDCWD, path.parent_path().c_str());
-    if (parent.valid() && is_below(path, overlays.trees_)) base::remove_from(parent, path.filename());
-  }
+  for (const fs::path& path : request.hidden) overlays.hide(path);
   // The working folder is still the one below the overlay.
   if (::chdir(here.c_str()) != 0) return fail("cannot enter the working folder");
   return overlays;
 }
 
-// Chooses where the rerun's files go. Tries the folder in /dev/shm with an overlay, which is then unmounted.
-bool Overlays::open_written(const OverlayRequest& request, const fs::path& tree) {
-  if (in_user_namespace_ && !tree.empty()) {
-    written_ = base::open_plain_folder(AT_FDCWD, request.shared.c_str());
-    const FileDescriptor lower(::open(tree.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    is_measured_ = written_.valid() && mount_overlay(tree, lower, written_, "trial", true);
-    struct statvfs status {};
-    if (is_measured_ && ::fstatvfs(written_.get(), &status) == 0) {
-      free_before_ = status.f_bfree * status.f_frsize;
-      return ::umount2(tree.c_str(), MNT_DETACH) == 0;
-    }
-    is_measured_ = false;
-  }
-  written_ = mount_tmpfs(request.pass.parent_path(), request.write_limit);
-  return written_.valid();
-}
-
-// Gives the rerun a /dev/shm of its own, which hides the folder with what it writes.
-bool Overlays::mount_shared_memory() {
-  const std::string options = "mode=1777," + limits(write_limit_ / 2);
-  if (::mount("tmpfs", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return false;
-  trees_.emplace_back(kSharedMemory);
-  uppers_.emplace_back("none");
-  mounts_.insert(mount_id(kSharedMemory));
-  return true;
+void Overlays::hide(const fs::path& path) {
+  const FileDescriptor parent = base::open_plain_folder(AT_FDCWD, path.parent_path().c_str());
+  if (parent.valid() && is_below(path, trees_)) base::remove_from(parent, path.filename());
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(path, error))) not_hidden_.push_back(path);
 }
 
 void Overlays::add_tree(const fs::path& tree, const FileDescriptor& lower) {
@@ -516,15 +482,13 @@ bool Overlays::is_written(const fs::path& file) const {
 bool Overlays::is_fixed(const fs::path& file) const {
   struct stat status {};
   if (!in_user_namespace_ || ::lstat(file.c_str(), &status) != 0) return false;
-  const bool is_foreign = status.st_uid != ::geteuid() || (!is_measured_ && status.st_gid != ::getegid());
+  const bool is_foreign = status.st_uid != ::geteuid() || status.st_gid != ::getegid();
   return is_foreign && is_below(file, trees_) && !is_written(file);
 }
 
 bool Overlays::is_full() const {
   struct statvfs status {};
-  if (::fstatvfs(written_.get(), &status) != 0) return false;
-  if (!is_measured_) return status.f_bfree == 0 || status.f_ffree == 0;
-  return status.f_bfree * status.f_frsize + write_limit_ / 2 < free_before_;
+  return ::fstatvfs(written_.get(), &status) == 0 && (status.f_bfree == 0 || status.f_ffree == 0);
 }
 
 std::set<fs::path> mount_points() {

@@ -6,10 +6,8 @@
 // tmpfs, which disappears with the namespace, even if every process of cudadiag is killed.
 //
 // Other users get them in a user namespace, in which the kernel permits less: a tree may have no mounts in it, and files
-// of other users cannot be written. Therefore, the trees are the user's own folders in which programs write. A tmpfs that
-// is mounted there can hold only files of the user's first group, so what the rerun writes goes to a folder in the
-// machine's own /dev/shm. The supervisor measures this folder: half of the limit. In place of
-// /dev/shm, the rerun has a tmpfs for the other half. A user with other files in /dev/shm gets only a tmpfs for all.
+// of other users, or of other groups than the user's first, cannot be written. Therefore, the trees are the user's own
+// folders in which programs write.
 //
 // A tree that cannot have an overlay, such as one on two layers of overlays already, is read-only.
 #pragma once
@@ -29,7 +27,6 @@ namespace cudadiag::launch {
 struct OverlayRequest {
   std::uint64_t write_limit = 0;  // bytes that the rerun may write in all
   std::filesystem::path pass;     // the folder of the pass, in the folder of the session; it stays as it is
-  std::filesystem::path shared;   // an empty folder in /dev/shm for what is written; empty if there is none
   std::vector<std::filesystem::path> hidden{};  // files and folders that the rerun must not see
   std::vector<std::filesystem::path> kept{};    // pipes, sockets and locks that stay as they are
 };
@@ -55,16 +52,16 @@ class Overlays {
   // Returns true if the kernel cannot copy the file or folder to the overlay, so that nothing can be changed in it.
   bool is_fixed(const std::filesystem::path& file) const;
   std::uint64_t write_limit() const { return write_limit_; }
-  // Returns true if the rerun has written as much as it may. If this is measured, what other programs write to /dev/shm
-  // meanwhile counts, too.
+  // Returns true if the rerun has written as much as it may.
   bool is_full() const;
-  // Returns true if the kernel does not know the limit, so that the rerun must be ended when it is reached.
-  bool is_measured() const { return is_measured_; }
+  // Returns true if even a change of a name or mode copies the whole file.
+  bool copies_whole() const { return in_user_namespace_; }
+  // Returns what was to be hidden, but is in no overlay, or is fixed there.
+  const std::vector<std::filesystem::path>& not_hidden() const { return not_hidden_; }
 
  private:
   Overlays() = default;
-  bool open_written(const OverlayRequest& request, const std::filesystem::path& tree);
-  bool mount_shared_memory();
+  void hide(const std::filesystem::path& path);
   void add_tree(const std::filesystem::path& tree, const base::FileDescriptor& lower);
 
   std::vector<std::filesystem::path> trees_;
@@ -72,10 +69,10 @@ class Overlays {
   int next_upper_ = 0;
   std::set<std::uint64_t> mounts_;
   std::vector<std::filesystem::path> read_only_;
-  base::FileDescriptor written_;  // a tmpfs, or a folder in /dev/shm
-  bool is_measured_ = false, in_user_namespace_ = false;
+  std::vector<std::filesystem::path> not_hidden_;
+  base::FileDescriptor written_;  // a tmpfs
+  bool in_user_namespace_ = false;
   std::uint64_t write_limit_ = 0;
-  std::uint64_t free_before_ = 0;  // bytes that were free in /dev/shm
 };
 
 // Returns the paths of the mounts that can be seen. Asks no file server, which might not answer.

@@ -15,7 +15,6 @@
 
 #include "base/plain_folder.h"
 #include "base/text.h"
-#include "launch/isolation/isolation.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -123,8 +122,6 @@ base::Result<PrivateFolders> PrivateFolders::make(const fs::path& place, const b
   }
   return made;
 }
-
-base::Result<PrivateFolders> PrivateFolders::make_in_shared_memory() { return make_in(kSharedMemory); }
 
 base::Result<PrivateFolders> PrivateFolders::make_in(const fs::path& place) {
   std::string name = (place / "cudadiag-XXXXXX").string();

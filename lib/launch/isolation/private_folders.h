@@ -1,7 +1,6 @@
-// Creates and owns an isolated rerun's private folders, for temporary files and copies of caches, or for what it writes
-// to its overlays. The folders have mode
-// 0700, and are removed on destruction. They are filled and removed through the descriptor of the folder that was made,
-// because another user may be able to replace parts of its path.
+// Creates and owns the private folders of an isolated rerun without overlays, for temporary files and copies of caches.
+// The folders have mode 0700, and are removed on destruction. They are filled and removed through the descriptor of the
+// folder that was made, because another user may be able to replace parts of its path.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +18,6 @@ class PrivateFolders {
   // `place` would be too long.
   // Copies the user's caches, up to 512 MiB and 20,000 files in total. Skips a cache that does not fit.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place, const base::FileDescriptor& folder);
-  // Creates an empty folder in /dev/shm.
-  static base::Result<PrivateFolders> make_in_shared_memory();
   PrivateFolders(PrivateFolders&& other) noexcept = default;
   PrivateFolders& operator=(PrivateFolders&&) = delete;
   ~PrivateFolders();

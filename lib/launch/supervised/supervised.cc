@@ -127,6 +127,9 @@ void Supervised::hear() {
       case Packet::Kind::kept:
         kept_from_.push_back({static_cast<session::Deed>(packet->number), packet->text});
         break;
+      case Packet::Kind::seen:
+        not_hidden_.emplace_back(packet->text);
+        break;
       case Packet::Kind::made: {
         FileIdentity identity{};
         if (packet->text.size() != sizeof identity) break;

@@ -64,6 +64,8 @@ class Supervised {
   bool asked_terminal() const { return asked_terminal_; }
   // Returns the actions that were refused during the rerun, without duplicates.
   const std::vector<session::KeptFrom>& kept_from() const { return kept_from_; }
+  // Returns what was to be hidden from the rerun, but was not.
+  const std::vector<std::filesystem::path>& not_hidden() const { return not_hidden_; }
   // Returns the processes that could not be killed, because they belong to another user, or are stuck in a driver or in
   // a call to a file server. May include the supervisor.
   const std::vector<pid_t>& left() const { return left_; }
@@ -95,6 +97,7 @@ class Supervised {
   bool ended_ = false, asked_terminal_ = false;
   session::ProcessEnd end_;
   std::vector<session::KeptFrom> kept_from_;
+  std::vector<std::filesystem::path> not_hidden_;
   std::set<FileIdentity> made_;  // what the rerun created in shared memory
   std::vector<pid_t> left_;
   std::map<pid_t, std::uint64_t> tree_;  // by pid, the start time of each process seen in the rerun's tree

@@ -21,6 +21,7 @@ struct Packet {
     started,  // number: the target's pid
     failed,   // the target could not be started; number: errno, text: the step that failed, empty for exec
     kept,     // an action was refused; number: session::Deed, text: its object
+    seen,     // a name could not be hidden; text: its path
     made,     // the rerun created a file in shared memory; text: the bytes of its FileIdentity
     stopped,  // the terminal stopped the target; number: the signal
     ended,    // the target ended; number: its wait status

@@ -50,8 +50,6 @@ constexpr auto kAnswering = milliseconds(500);
 // How long killed processes have to die once the launcher waits no longer.
 constexpr auto kDying = milliseconds(300);
 constexpr auto kLook = milliseconds(20);
-// How often to measure what the rerun has written.
-constexpr auto kMeasure = milliseconds(200);
 constexpr std::size_t kMostKept = 64;  // the maximum number of distinct refusals to report for a rerun
 
 struct Arguments {
@@ -108,10 +106,6 @@ void reopen_input() {
   if (!same) return;
   ::lseek(again.get(), ::lseek(STDIN_FILENO, 0, SEEK_CUR), SEEK_SET);
   ::dup2(again.get(), STDIN_FILENO);
-}
-
-session::KeptFrom too_much(const Overlays& overlays) {
-  return {session::Deed::write, "more than " + std::to_string(overlays.write_limit() >> 20) + " MiB (--write-limit)"};
 }
 
 // Answers the system calls that are waiting at the filter's listener. Does so on a thread of its own, because a path
@@ -203,7 +197,9 @@ class CallDesk {
 
   // Without this, nobody would know why the program failed: each program has its own message for a full disk.
   void report_full() {
-    if (overlays_ != nullptr && !overlays_->is_measured() && overlays_->is_full()) report(too_much(*overlays_));
+    if (overlays_ == nullptr || !overlays_->is_full()) return;
+    report(
+        {session::Deed::write, "more than " + std::to_string(overlays_->write_limit() >> 20) + " MiB (--write-limit)"});
   }
 
   void report(const session::KeptFrom& kept) {
@@ -222,15 +218,13 @@ class CallDesk {
 
 class Supervisor {
  public:
-  Supervisor(int launcher, int signals, pid_t target, const Overlays* overlays)
-      : launcher_(launcher), signals_(signals), target_(target), overlays_(overlays) {}
+  Supervisor(int launcher, int signals, pid_t target) : launcher_(launcher), signals_(signals), target_(target) {}
 
   void run() {
     while (!is_over()) {
       wait();
       take_ends();
       hear_launcher();
-      if (overlays_ != nullptr && overlays_->is_measured() && !ending_) measure();
       if (ending_) end_all();
     }
     for (const pid_t process : descendants_of(::getpid())) {
@@ -243,25 +237,8 @@ class Supervisor {
 
   void wait() {
     std::array<pollfd, 2> sources = {{{launcher_gone_ ? -1 : launcher_, POLLIN, 0}, {signals_, POLLIN, 0}}};
-    const bool measures = overlays_ != nullptr && overlays_->is_measured();
-    ::poll(sources.data(), sources.size(),
-           ending_    ? static_cast<int>(kLook.count())
-           : measures ? static_cast<int>(kMeasure.count())
-                      : -1);
+    ::poll(sources.data(), sources.size(), ending_ ? static_cast<int>(kLook.count()) : -1);
     if (sources[1].revents != 0) take_signals();
-  }
-
-  // Ends a rerun that has written too much. Spends at most a twentieth of its time on this.
-  void measure() {
-    constexpr int kShare = 20;
-    const auto now = Clock::now();
-    if (now < measure_again_) return;
-    if (overlays_->is_full()) {
-      const session::KeptFrom kept = too_much(*overlays_);
-      supervision::send(launcher_, {Packet::Kind::kept, static_cast<std::int32_t>(kept.deed), kept.object});
-      begin_end(milliseconds(0));
-    }
-    measure_again_ = Clock::now() + (Clock::now() - now) * kShare;
   }
 
   void take_signals() {
@@ -330,8 +307,6 @@ class Supervisor {
 
   int launcher_, signals_;
   pid_t target_;
-  const Overlays* overlays_;
-  Clock::time_point measure_again_{};
   bool launcher_gone_ = false;
   bool childless_ = false;
   bool ending_ = false;
@@ -370,6 +345,9 @@ int supervise(int argc, char** argv) {
       return 125;
     }
     reopen_input();
+    for (const auto& path : overlays->not_hidden()) {
+      supervision::send(arguments.socket, {Packet::Kind::seen, 0, path.string()});
+    }
     auto& folders = arguments.isolation->folders;
     folders.insert(folders.end(), overlays->trees().begin(), overlays->trees().end());
   }
@@ -390,7 +368,7 @@ int supervise(int argc, char** argv) {
     supervision::send(arguments.socket, {Packet::Kind::started, target.process, ""});
     const Overlays* const written = overlays ? &*overlays : nullptr;
     if (target.listener >= 0) desk.emplace(target.listener, *arguments.isolation, written, arguments.socket);
-    Supervisor(arguments.socket, signals.get(), target.process, written).run();
+    Supervisor(arguments.socket, signals.get(), target.process).run();
     if (desk) desk->finish();
   }
   base::remove_folder(removed);

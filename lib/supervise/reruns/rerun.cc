@@ -172,20 +172,15 @@ std::optional<base::Error> isolate(const RerunSpec& spec, const session::Session
     isolation.any_interface = true;
   }
   const launch::Entry entry = spec.write_limit > 0 ? launch::entry_to_overlays() : launch::Entry::refused;
-  if (entry != launch::Entry::refused) isolation.overlays = {spec.write_limit, pass, {}, spec.hidden, {}};
-  if (entry != launch::Entry::direct) {
-    auto made = isolation.overlays ? launch::PrivateFolders::make_in_shared_memory()
-                                   : launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
+  if (entry != launch::Entry::refused) isolation.overlays = {spec.write_limit, pass, spec.hidden, {}};
+  if (!isolation.overlays) {
+    auto made = launch::PrivateFolders::make(writer.pass_folder(), writer.opened_pass());
     if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
     auto& folders = prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(made)));
     auto& variables = prepared.start.variables;
     variables.insert(variables.end(), folders.variables().begin(), folders.variables().end());
     prepared.options.remove = folders.opened().get();
-    if (isolation.overlays) {
-      isolation.overlays->shared = folders.root();
-    } else {
-      isolation.folders.push_back(folders.root());
-    }
+    isolation.folders.push_back(folders.root());
   }
   isolation.shared_memory = !isolation.overlays && std::filesystem::is_directory(launch::kSharedMemory, error);
   prepared.options.isolation = std::move(isolation);
@@ -321,6 +316,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   pass.kept_from = target.kept_from();
+  result.not_hidden = target.not_hidden();
   for (const pid_t left : target.left()) listener.cannot({RerunProblem::Kind::cannot_end, {}, {}, left});
   result.any_left = !target.left().empty();
   result.interrupted = relay.interrupted();

@@ -45,6 +45,7 @@ struct RerunResult {
   session::Pass pass;
   std::vector<session::Process> processes;
   std::optional<session::Races> races;
+  std::vector<std::filesystem::path> not_hidden;  // of RerunSpec::hidden
   bool interrupted = false;
   bool dump_asked = false;  // a process received the request for a dump
   bool any_left = false;    // a process could not be killed, and may still use the GPU

@@ -64,7 +64,7 @@ class RerunSequence {
         listener_(listener) {
     const bool writes =
         plan.isolated && options_.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
-    if (writes) hide_what_was_made();
+    if (writes) choose_what_to_hide();
   }
 
   bool run() {
@@ -79,13 +79,24 @@ class RerunSequence {
  private:
   const Analysis& analysis() { return state_.analysis(); }
 
-  void hide_what_was_made() {
-    Beginning::Since since =
-        read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
-    std::string note = note_on_beginning(since, session_.manifest.working_directory);
+  // The names are arguments of another process, whose number and length are limited.
+  void choose_what_to_hide() {
+    constexpr std::size_t kMost = 64 << 10;
+    since_ = read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
+    std::size_t bytes = 0;
+    for (const auto& path : since_->made) bytes += path.native().size();
+    if (bytes > kMost) since_->made.clear();
+    hidden_ = since_->made;
+  }
+
+  // Adds the note on what the first rerun did not see.
+  void note_beginning(const std::vector<std::filesystem::path>& not_hidden) {
+    if (!since_) return;
+    std::erase_if(since_->made, [&](const auto& path) { return std::ranges::count(not_hidden, path) > 0; });
+    std::string note = note_on_beginning(*since_, session_.manifest.working_directory);
     std::vector<std::string>& notes = session_.manifest.notes;
     if (!note.empty() && std::ranges::count(notes, note) == 0) notes.push_back(std::move(note));
-    hidden_ = std::move(since.made);
+    since_.reset();
   }
 
   void start(Task task) {
@@ -301,6 +312,7 @@ class RerunSequence {
     auto& result = std::get<RerunResult>(done);
     interrupted_ = result.interrupted;
     any_left_ = result.any_left;
+    note_beginning(result.not_hidden);
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -329,6 +341,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
+  std::optional<Beginning::Since> since_;      // until the first rerun is noted
   std::vector<std::filesystem::path> hidden_;  // what the first run created, which reruns do not see
 };
 

@@ -1,6 +1,7 @@
 """What `cudadiag bisect` does. Each function's name says what it tests."""
 
 import os
+import pathlib
 import signal
 
 import targets
@@ -288,3 +289,15 @@ def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
            ["reruns did not see what the first run created: out; they saw files that changed during the first run: log"],
            "notes")
     expect((machine.folder / "log").read_text(), "before\nrecord\n", "the file of the first run")
+
+
+def rerun_starts_although_more_names_are_new_than_can_be_hidden(machine):
+    needs_overlays(machine)
+    machine.plan(AGAIN)
+    deep = pathlib.Path(*["x" * 200] * 14)
+    (machine.folder / deep).mkdir(parents=True)
+    makes = f'for i in $(seq 900); do echo "$CUDADIAG_PASS" >{deep}/$i; done; exec "$@"'
+    result = rerun(machine, "sh", "-c", makes, "sh", *program("probe.py"))
+    expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
+    expect([each for each in machine.report()["notes"] if "did not see" in each["text"]], [], "notes")
+    expect((machine.folder / deep / "1").read_text(), "record\n", "what the first run wrote")

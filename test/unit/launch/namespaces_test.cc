@@ -5,6 +5,8 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -109,22 +111,15 @@ int status_inside(Who who, const std::function<int()>& first_false_claim) {
 struct Place {
   explicit Place(Who who = Who::self) {
     fs::create_directories(pass);
-    if (::mkdtemp(shared.data()) == nullptr) shared.clear();
     scratch.file("work/log", "first\n");
     scratch.file("work/old/file", "old");
     scratch.file("session/secret", "secret");
     if (who != Who::nobody || ::getuid() != 0) return;
-    for (const fs::path& path :
-         {root, session, pass, fs::path(shared), work, work / "log", work / "old", work / "old/file"}) {
+    for (const fs::path& path : {root, session, pass, work, work / "log", work / "old", work / "old/file"}) {
       REQUIRE(::chown(path.c_str(), kUnprivileged, kUnprivileged) == 0);
     }
   }
-  ~Place() { fs::remove_all(shared); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
   test::ScratchFolder scratch;
-  std::string shared = "/dev/shm/cudadiag-test-XXXXXX";
   fs::path root = fs::canonical(scratch.path()), session = root / "session", pass = session / "confirm",
            work = root / "work";
 };
@@ -209,19 +204,22 @@ TEST_CASE("what a rerun writes is its own, and disappears with it") {
     const Place place(who);
     const int status = status_of_child(who, [&] {
       fs::current_path(place.work);
+      const FileDescriptor elsewhere(::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
       std::string failed;
-      const auto overlays =
-          launch::Overlays::enter({1 << 20, place.pass, place.shared, {place.work / "old"}, {}}, {}, failed);
+      const auto overlays = launch::Overlays::enter({1 << 20, place.pass, {place.work / "old"}, {}}, {}, failed);
       if (!overlays) return std::fprintf(stderr, "%s: %s\n", failed.c_str(), std::strerror(errno)), 10;
       if (!write("log", "rerun\n") || text_of(place.work / "log") != "first\nrerun\n") return 1;
       if (!fs::create_directory(place.work / "made") || !write("made/file", "x")) return 2;
       if (fs::exists(place.work / "old")) return 3;
       if (!fs::create_directory("old")) return 4;
       if (fs::exists(place.session / "secret") || write(place.session / "secret", "x")) return 5;
-      if (!write(place.pass / "result", overlays->is_measured() ? "measured" : "in a tmpfs")) return 6;
+      if (!write(place.pass / "result", "kept")) return 6;
       if (!overlays->is_written(place.work / "log") || overlays->is_written(place.work / "other")) return 7;
-      const bool fits = write("large", std::string(2 << 20, 'x'));
-      if (fits != overlays->is_measured() || !overlays->is_full()) return 8;
+      if (!overlays->not_hidden().empty()) return 8;
+      // Bytes that other programs write do not count.
+      if (elsewhere.valid() && ::posix_fallocate(elsewhere.get(), 0, 2 << 20) != 0) return 11;
+      if (overlays->is_full()) return 12;
+      if (write("large", std::string(2 << 20, 'x')) || !overlays->is_full()) return 13;
       if (::mkdir("/cudadiag-test-of-overlays", 0700) == 0 || ::chmod("/", 0755) == 0) return 9;
       return 0;
     });
@@ -230,9 +228,7 @@ TEST_CASE("what a rerun writes is its own, and disappears with it") {
     CHECK(!fs::exists(place.work / "made"));
     CHECK(text_of(place.work / "old/file") == "old");
     CHECK(text_of(place.session / "secret") == "secret");
-    const std::string kept = text_of(place.pass / "result");
-    CHECK(!kept.empty());
-    if (!place.shared.empty()) CHECK(fs::is_empty(place.shared) == (kept == "in a tmpfs"));
+    CHECK(text_of(place.pass / "result") == "kept");
   }
 }
 
@@ -241,7 +237,7 @@ TEST_CASE("a descriptor from outside does not count as the rerun's own") {
   const int status = status_of_child(Who::self, [&] {
     const FileDescriptor outside(::open((place.work / "log").c_str(), O_RDONLY | O_CLOEXEC));
     std::string failed;
-    const auto overlays = launch::Overlays::enter({1 << 20, place.pass, place.shared, {}, {}}, {}, failed);
+    const auto overlays = launch::Overlays::enter({1 << 20, place.pass, {}, {}}, {}, failed);
     if (!overlays) return kRefused;
     struct statx seen {};
     ::statx(outside.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &seen);
@@ -250,4 +246,58 @@ TEST_CASE("a descriptor from outside does not count as the rerun's own") {
     return overlays->owns(seen.stx_mnt_id) ? 0 : 2;
   });
   CHECK((status == 0 || status == kRefused));
+}
+
+TEST_CASE("in a user namespace, a file of a user's second group stays as it is, and what is in such a folder in view") {
+  if (::getuid() != 0) return;
+  // Not 65534, which every group without a number in the namespace shows.
+  constexpr gid_t kFirst = 65533, kSecond = 12345;
+  const Place place(Who::nobody);
+  for (const fs::path& path : {place.root, place.session, place.pass, place.work}) {
+    REQUIRE(::chown(path.c_str(), kUnprivileged, kFirst) == 0);
+  }
+  for (const char* name : {"log", "old", "old/file"}) {
+    REQUIRE(::chown((place.work / name).c_str(), kUnprivileged, kSecond) == 0);
+  }
+  const int status = status_of_child(Who::self, [&] {
+    if (::setgroups(1, &kSecond) != 0 || ::setresgid(kFirst, kFirst, kFirst) != 0) return kRefused;
+    if (::setresuid(kUnprivileged, kUnprivileged, kUnprivileged) != 0) return kRefused;
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    fs::current_path(place.work);
+    std::string failed;
+    const fs::path shown = place.work / "old/file";
+    const auto overlays = launch::Overlays::enter({1 << 20, place.pass, {shown}, {}}, {}, failed);
+    if (!overlays) return kRefused;
+    if (write("log", "rerun\n") || !overlays->is_fixed(place.work / "log")) return 1;
+    if (!write("new", "rerun\n") || overlays->is_fixed(place.work / "new")) return 2;
+    return overlays->not_hidden() == std::vector<fs::path>{shown} ? 0 : 3;
+  });
+  CHECK((status == 0 || status == kRefused));
+}
+
+TEST_CASE("a folder on a mount of a file server or a container has an overlay if the command names it, however") {
+  if (::getuid() != 0) return;
+  for (const std::string word : {"../served/out", "--out=../served/out", "--out=../served"}) {
+    const Place place;
+    fs::create_directory(place.root / "served");
+    const int status = status_of_child(Who::self, [&] {
+      const fs::path served = place.root / "served";
+      if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        return kRefused;
+      // An overlay cannot be on another one, on which a container's folders may be.
+      if (::mount("tmpfs", served.c_str(), "tmpfs", 0, nullptr) != 0) return kRefused;
+      for (const char* name : {"lower", "upper", "made"}) fs::create_directory(served / name);
+      const std::string in = served.string(),
+                        options = "lowerdir=" + in + "/lower,upperdir=" + in + "/upper,workdir=" + in + "/made";
+      if (::mount("overlay", in.c_str(), "overlay", 0, options.c_str()) != 0) return kRefused;
+      fs::current_path(place.work);
+      std::string failed;
+      const auto overlays = launch::Overlays::enter({1 << 20, place.pass, {}, {}}, {"program", word}, failed);
+      if (!overlays) return kRefused;
+      const fs::path* tree = overlays->tree_of(served / "out");
+      return tree != nullptr && *tree == served ? 0 : 1;
+    });
+    CAPTURE(word);
+    CHECK((status == 0 || status == kRefused));
+  }
 }
