@@ -96,9 +96,7 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
     return;
   }
   std::string open = text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed";
-  // A shell exits with 128 plus the signal that killed its command.
-  const bool crashed = end.signal == SIGSEGV || (!end.of_process && end.status == 128 + SIGSEGV);
-  if (crashed && session::awaited_core_dump(record)) {  // measured in lib/record/hooks/README.md
+  if (may_have_crashed_at_dump(session, process)) {
     open += "; the driver may have crashed when it began a GPU core dump: run the command again, or without --once";
   }
   leave_open(analysis, Note{NoteCode::killed_at_work, open});

@@ -44,4 +44,11 @@ Ending ending_of(const session::Session& session, const session::Process& proces
   return result;
 }
 
+// A shell exits with 128 plus the signal that killed its command.
+bool may_have_crashed_at_dump(const session::Session& session, const session::Process& process) {
+  const Ending end = ending_of(session, process);
+  const bool crashed = end.signal == SIGSEGV || (!end.of_process && end.status == 128 + SIGSEGV);
+  return crashed && process.record.state == wire::area::State::recording && session::awaited_core_dump(process.record);
+}
+
 }  // namespace cudadiag::analyse

@@ -31,5 +31,8 @@ Ending ending(const session::ProcessEnd& end);
 Ending own_ending(const session::Process& process);
 // Returns own_ending(), if known. Otherwise, returns how the command ended, unless the process outlived the command.
 Ending ending_of(const session::Session& session, const session::Process& process);
+// Returns whether the driver may have crashed when it began a GPU core dump of the process. Measured in
+// lib/record/hooks/README.md.
+bool may_have_crashed_at_dump(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

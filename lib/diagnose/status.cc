@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyse/analysis.h"
+#include "analyse/ending.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
@@ -229,7 +230,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    status.awaited_dump = status.awaited_dump || session::awaited_core_dump(record);
+    status.crashed_at_dump = status.crashed_at_dump || analyse::may_have_crashed_at_dump(session, process);
     // The recording ends at the freeze, so it does not show how long the process continued.
     if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
@@ -276,7 +277,7 @@ std::optional<OldestWork> oldest_work(const Status& status, std::optional<std::u
 std::string unfinished_text(const Status& status) {
   constexpr double kLong = 1;
   const auto work = oldest_work(status);
-  if (!work || (work->seconds < kLong && !status.awaited_dump)) return "";
+  if (!work || (work->seconds < kLong && !status.crashed_at_dump)) return "";
   return fmt::format("{} had not finished when the program ended, {} after it was issued", work->text,
                      duration(work->seconds));
 }

@@ -77,9 +77,9 @@ struct Status {
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
-  std::string unrecorded;     // why the program was run without recording; empty if it was recorded
-  bool awaited_dump = false;  // the driver was to write a GPU core dump of a process, and wrote none
-  bool whole = true;          // if false, part of a finished run is missing, and the notes say which
+  std::string unrecorded;        // why the program was run without recording; empty if it was recorded
+  bool crashed_at_dump = false;  // see analyse::may_have_crashed_at_dump()
+  bool whole = true;             // if false, part of a finished run is missing, and the notes say which
 };
 
 // If the run has ended, `analysis` is the analysis of `session`. A run in progress needs no analysis, so pass an empty
@@ -104,7 +104,7 @@ struct OldestWork {
 std::optional<OldestWork> oldest_work(const Status& status, std::optional<std::uint32_t> pid = {});
 
 // Returns text about the oldest work that had been unfinished for at least a second when its program ended; empty if
-// there is none. With `awaited_dump`, the work may be newer: a driver that crashes does so right after the exception.
+// there is none. With `crashed_at_dump`, the work may be newer: the crash follows the exception at once.
 std::string unfinished_text(const Status& status);
 
 }  // namespace cudadiag::diagnose

@@ -285,6 +285,10 @@ def driver_that_crashes_at_its_dump_costs_no_line(machine):
     expect_in("third_of_ten.cc:10, work had not finished when the program ended", result.stderr, "line")
     report = machine.report("-o", "here")
     expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
+    machine.plan("hang kernel=scale")
+    for options in ([], ["--once"]):
+        result = machine.run(machine.build / "targets/exit_without_sync", options=["--hang-after", "100", *options])
+        expect((result.returncode, result.stderr), (0, ""), f"end of a program with unfinished work, with {options}")
 
 
 def error_that_hides_the_exception_after_a_lost_dump_is_explained(machine):
