@@ -50,7 +50,7 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
                                              bool verbose);
 // What PyTorch's allocator reported, if a rerun queried it.
 std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
-// What was requested, how much was free, and what used the rest.
+// The requested bytes, the free bytes, and what used the rest.
 std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 
 // "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first, with the innermost `named` frames;

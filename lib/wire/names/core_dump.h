@@ -9,7 +9,7 @@ namespace cudadiag::wire::core_dump {
 inline constexpr const char* kSuffix = ".gpucore";
 // The driver creates this pipe, and writes a dump when something is written to the pipe.
 inline constexpr const char* kPipeSuffix = ".pipe";
-// Whoever requests a dump first creates this file. The recorder removes it when the dump is complete.
+// A process that requests a dump creates this file before it does so. The recorder removes it when the dump is complete.
 inline constexpr const char* kRequestSuffix = ".request";
 
 struct FileName {

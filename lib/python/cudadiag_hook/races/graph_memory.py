@@ -1,8 +1,8 @@
 """Finds replays of CUDA graphs that use memory which PyTorch's allocator has given to another tensor since the capture.
 
-The recorder tells which addresses the nodes of a graph use. The allocator's snapshot tells which of its blocks are outside
-the pools of captures. The trace callbacks, which PyTorch's own sanitizer uses too, tell when such a block is given back
-and when it is taken again. They are turned on after the first capture that uses such a block, and no setting of the
+The recorder lists the addresses in the nodes of graphs. The allocator's snapshot shows which of its blocks are outside
+the pools of captures. The trace callbacks, which PyTorch's own sanitizer uses too, report when such a block is freed and
+when it is allocated again. They are turned on after the first capture that uses such a block, and no setting of the
 program is changed."""
 import sys
 
