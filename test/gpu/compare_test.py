@@ -65,8 +65,6 @@ class Marks(unittest.TestCase):
         trap, stack = (marked_lines(CASE["fault_" + kind], FOLDER)["TRUE LINE"] for kind in ("trap", "stack"))
         self.assertEqual((len(trap), len(stack)), (1, 1))
         self.assertNotEqual(trap, stack)
-        self.assertIn("CANDIDATE", marked_lines(CASE["streams_apart"], FOLDER))
-        self.assertNotIn("CANDIDATE", marked_lines(CASE["streams_ordered"], FOLDER))
 
     def test_what_begins_as_a_mark_is_one(self):
         begins = re.compile(r"(?://|#) (?:TRUE LINE|[A-Z]{5,})\b")

@@ -1,3 +1,4 @@
+// Follows the origins of registers along all paths of a kernel's code, until nothing changes.
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -25,8 +25,8 @@ int main(int, char** argv) {
   far_load<<<1, 32, 0, bad>>>(p);  // TRUE LINE
   cudaEventRecord(done, bad);
   if (ordered) cudaStreamWaitEvent(busy, done, 0);
-  for (int i = 0; i < 5; i++) spin<<<1, 32, 0, busy>>>(p + 64, 10000000);  // CANDIDATE apart
-  cudaError_t e = cudaStreamSynchronize(busy);                             // BLAMED
+  for (int i = 0; i < 5; i++) spin<<<1, 32, 0, busy>>>(p + 64, 10000000);
+  cudaError_t e = cudaStreamSynchronize(busy);  // BLAMED
   printf("%s\n", cudaGetErrorName(e));
   return e != cudaSuccess;
 }
