@@ -84,19 +84,17 @@ class RerunSequence {
     constexpr std::size_t kMost = 64 << 10;
     since_ = read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
     std::size_t bytes = 0;
-    for (const auto& path : since_->made) bytes += path.native().size();
-    if (bytes > kMost) since_->made.clear();
-    hidden_ = since_->made;
+    for (const auto& path : since_.made) bytes += path.native().size();
+    if (bytes > kMost) since_.made.clear();
   }
 
-  // Adds the note on what the first rerun did not see.
+  // Notes what the latest rerun did not see.
   void note_beginning(const std::vector<std::filesystem::path>& not_hidden) {
-    if (!since_) return;
-    std::erase_if(since_->made, [&](const auto& path) { return std::ranges::count(not_hidden, path) > 0; });
-    std::string note = note_on_beginning(*since_, session_.manifest.working_directory);
+    std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(not_hidden, path) > 0; });
     std::vector<std::string>& notes = session_.manifest.notes;
-    if (!note.empty() && std::ranges::count(notes, note) == 0) notes.push_back(std::move(note));
-    since_.reset();
+    std::erase(notes, note_);
+    note_ = note_on_beginning(since_, session_.manifest.working_directory);
+    if (!note_.empty() && std::ranges::count(notes, note_) == 0) notes.push_back(note_);
   }
 
   void start(Task task) {
@@ -284,7 +282,7 @@ class RerunSequence {
     spec.isolated = plan_.isolated;
     spec.one_process = session_.processes.size() == 1;
     spec.write_limit = options_.write_limit ? std::uint64_t{*options_.write_limit} << 20 : launch::usual_write_limit();
-    spec.hidden = hidden_;
+    spec.hidden = since_.made;
     spec.quiet_limit = quiet_limit();
     return spec;
   }
@@ -296,7 +294,7 @@ class RerunSequence {
     const Outcome outcome = analysis().reruns.back().outcome;
     const bool misses = outcome == Outcome::not_reached || outcome == Outcome::kept_from;
     if (!misses || spec.hidden.empty() || interrupted_ || any_left_) return true;
-    hidden_.clear();
+    since_.made.clear();
     spec.hidden.clear();
     return add_once(spec);
   }
@@ -341,8 +339,8 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  std::optional<Beginning::Since> since_;      // until the first rerun is noted
-  std::vector<std::filesystem::path> hidden_;  // what the first run created, which reruns do not see
+  Beginning::Since since_;  // empty if the reruns may not write; reruns do not see what it lists as made
+  std::string note_;        // about since_
 };
 
 }  // namespace

@@ -254,6 +254,7 @@ def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
     result = rerun(machine, "sh", "-c", first, "sh", *program("probe.py"))
     expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
     expect([name for name, _ in _passes(machine)], ["record", "confirm", "confirm"], "passes")
+    expect("did not see" in str(machine.report()["notes"]), False, "whether a note says that it was hidden")
 
 
 def rerun_that_writes_more_than_it_may_says_so(machine):
