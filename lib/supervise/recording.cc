@@ -1,5 +1,6 @@
 #include "supervise/recording.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <utility>
 
 #include "analyse/coverage_notes.h"
+#include "base/file_descriptor.h"
 #include "base/processes.h"
+#include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/own_libraries.h"
 #include "session/log/full_log.h"
@@ -70,6 +73,20 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   record.folder = session::kRecordFolder;
   manifest.passes.push_back(std::move(record));
   return manifest;
+}
+
+// Returns whether a CUDA runtime is linked into the executable, as nvcc does by default. Every runtime can print the name
+// of this error.
+bool has_runtime(const std::filesystem::path& executable) {
+  std::error_code error;
+  const base::FileDescriptor file = base::open_plain(std::filesystem::canonical(executable, error));
+  const std::size_t size = file.valid() ? base::size_of(file) : 0;
+  void* const bytes = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (bytes == MAP_FAILED) return false;
+  const bool found = std::string_view(static_cast<const char*>(bytes), size).find("cudaErrorLaunchMaxDepthExceeded") !=
+                     std::string_view::npos;
+  ::munmap(bytes, size);
+  return found;
 }
 
 }  // namespace
@@ -153,6 +170,10 @@ void Recording::choose_variables() {
   }
   const std::string dropped = launch::dropped_injection(path);
   if (!dropped.empty()) warnings_.push_back(dropped);
+  if (options_.record.once && has_runtime(launch::find_command(options_.command.front()).path)) {
+    warnings_.push_back("--once does not see errors that the CUDA runtime in " + options_.command.front() +
+                        " keeps to itself, such as a launch with too many threads; without --once, cudadiag does");
+  }
   manifest_.notes.insert(manifest_.notes.end(), warnings_.begin(), warnings_.end());
   wire::RecordOptions record_options = options_.record;
   // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after

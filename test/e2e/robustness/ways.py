@@ -342,6 +342,14 @@ def rerun_of_a_single_run_has_the_same_call_sites(machine):
            "findings")
 
 
+def single_run_says_before_the_start_what_it_cannot_see(machine):
+    words = "--once does not see errors that the CUDA runtime in"
+    for target, expected in (("linked_runtime", True), ("healthy", False)):
+        for option in ("--once", "--watch-by=hooks"):
+            result = machine.run(machine.build / "targets" / target, options=[option])
+            expect(words in result.stderr, expected and option == "--once", f"{target} with {option}")
+
+
 def single_run_of_a_program_that_is_well_changes_nothing(machine):
     machine.environment["LD_PRELOAD"] = "/no/library.so"
     plain = machine.plain(machine.build / "targets/healthy")
