@@ -310,8 +310,9 @@ def run_all(labels, options):
     gpus = gpus_here()
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(lambda label: run_one(options.run, label, options.build, gpus, options.sanitizer), labels):
-            results.append(result)
+        running = [pool.submit(run_one, options.run, label, options.build, gpus, options.sanitizer) for label in labels]
+        for each in concurrent.futures.as_completed(running):
+            results.append(result := each.result())
             cells = (summary(each["fields"]) for each in result.get("passes", {}).values())
             print(f"{result['id']:28} {' | '.join(cells) or result.get('skipped') or result.get('failed')}", flush=True)
             if options.json:
