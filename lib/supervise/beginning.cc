@@ -102,11 +102,15 @@ class Choice {
     }
   }
 
+  // Returns true for what cudadiag itself creates. The session's folder may still have the suffix ".incomplete".
+  bool is_of_session(const fs::path& file) const {
+    return own_.contains(file) || (!session_.empty() && file.string().starts_with(session_));
+  }
+
   // Returns true if another file has this name now, or if the file was written since. The session's files and those that
   // received the program's output do not count.
   bool was_changed(const fs::path& file, ino_t before, ino_t now) const {
-    // The session's folder may still have the suffix ".incomplete".
-    if (own_.contains(file) || (!session_.empty() && file.string().starts_with(session_))) return false;
+    if (is_of_session(file)) return false;
     struct stat status {
     }, output{};
     if (::lstat(file.c_str(), &status) != 0) return false;
@@ -225,8 +229,14 @@ Beginning::Since Beginning::since(const session::Session& session) const {
   Since since;
   since.whole = unlisted_;
   const Choice choice(at_, session);
+  std::error_code error;
   for (const auto& [folder, names] : folders_) {
-    for (const auto& [name, entry] : entries_of(folder)) {
+    const auto entries = entries_of(folder);
+    for (const auto& [name, inode] : names) {
+      const bool is_gone = !entries.contains(name) && fs::exists(folder, error);
+      if (is_gone && !choice.is_of_session(folder / name)) since.removed.push_back(folder / name);
+    }
+    for (const auto& [name, entry] : entries) {
       const auto before = names.find(name);
       if (before == names.end()) {
         choice.add(folder / name, since.made);
@@ -235,7 +245,6 @@ Beginning::Since Beginning::since(const session::Session& session) const {
       }
     }
   }
-  std::error_code error;
   for (const fs::path& path : absent_) {
     const bool listed = std::any_of(folders_.begin(), folders_.end(),
                                     [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
@@ -252,12 +261,12 @@ Beginning::Since Beginning::since(const session::Session& session) const {
 }
 
 // Each path follows a letter, and ends with a zero byte.
-constexpr char kMade = 'm', kChanged = 'c', kWhole = 'w';
+constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w';
 
 std::string written(const Beginning::Since& since) {
   std::string text;
-  for (const auto& [letter, paths] :
-       {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed), std::pair(kWhole, &since.whole)}) {
+  for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed),
+                                      std::pair(kRemoved, &since.removed), std::pair(kWhole, &since.whole)}) {
     for (const fs::path& path : *paths) text += letter + path.string() + '\0';
   }
   return text;
@@ -272,6 +281,8 @@ Beginning::Since read_since(const fs::path& file) {
     fs::path path = text.substr(at + 1, end - at - 1);
     if (text[at] == kChanged) {
       since.changed.push_back(std::move(path));
+    } else if (text[at] == kRemoved) {
+      since.removed.push_back(std::move(path));
     } else if (text[at] == kWhole) {
       since.whole.push_back(std::move(path));
     } else if (text[at] == kMade && since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim))) {
@@ -297,6 +308,7 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
   };
   add("did not see what the first run created", since.made);
   add("saw files that changed during the first run", since.changed);
+  add("missed files that the first run removed", since.removed);
   add("saw everything in folders with too many files", since.whole);
   return note;
 }

@@ -29,6 +29,7 @@ class Beginning {
   struct Since {
     std::vector<std::filesystem::path> made;     // absent at the beginning; may be hidden
     std::vector<std::filesystem::path> changed;  // written since, or another file has the name now
+    std::vector<std::filesystem::path> removed;  // nothing has the name now
     std::vector<std::filesystem::path> whole;    // folders in which nothing is hidden, because they are too large
   };
   // Compares with the folders as they are now. `session` is the recorded first run.

@@ -371,8 +371,9 @@ void Recording::note_end(const RunEnd& end) {
 void Recording::store_created() {
   if (!beginning_ || !writer_ || (state().analysis().failures.empty() && !races_)) return;
   const Beginning::Since since = beginning_->since(session_);
-  if (since.made.empty() && since.changed.empty() && since.whole.empty()) return;
-  auto failure = writer_->store_text(writer_->pass_folder() / session::kCreatedFile, written(since));
+  const std::string text = written(since);
+  if (text.empty()) return;
+  auto failure = writer_->store_text(writer_->pass_folder() / session::kCreatedFile, text);
   if (failure) not_stored_ = std::move(failure);
 }
 

@@ -130,6 +130,16 @@ TEST_CASE("a file that was written in place is named, not hidden") {
   CHECK(since.changed == std::vector<fs::path>{fs::current_path() / "input.txt"});
 }
 
+TEST_CASE("a file that the first run removed or renamed is named") {
+  const Folder folder;
+  folder.add("queue/1");
+  const Beginning beginning = Beginning::list({"program"});
+  fs::rename("input.txt", "claimed.txt");
+  fs::remove_all("queue");
+  CHECK(supervise::note_on_beginning({{}, {}, beginning.since({}).removed, {}}, fs::current_path()) ==
+        "reruns missed files that the first run removed: input.txt, queue");
+}
+
 TEST_CASE("what a later rerun reads is what was stored, without names that were created again") {
   if (!has_births()) return;
   const Folder folder;
@@ -137,11 +147,12 @@ TEST_CASE("what a later rerun reads is what was stored, without names that were 
   folder.add("again");
   const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again",
                  file = folder.outside() / "file";
-  std::ofstream(file) << supervise::written({{log, again}, {"changed"}, {}});
+  std::ofstream(file) << supervise::written({{log, again}, {"changed"}, {"gone"}, {}});
   fs::last_write_time(file, fs::last_write_time(log));
   const auto whole = supervise::read_since(file);
   CHECK(whole.made == std::vector<fs::path>{log, again});
   CHECK(whole.changed == std::vector<fs::path>{"changed"});
+  CHECK(whole.removed == std::vector<fs::path>{"gone"});
   fs::last_write_time(file, fs::last_write_time(log) - std::chrono::hours(1));
   CHECK(supervise::read_since(file).made.empty());
   CHECK(supervise::read_since(folder.outside() / "none").changed.empty());
@@ -169,7 +180,7 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   fs::create_directory(outside / "unnamed");
   const auto made = beginning.since({}).made;
   CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
-  CHECK(supervise::note_on_beginning({made, {}, {}}, outside / "there") ==
+  CHECK(supervise::note_on_beginning({made, {}, {}, {}}, outside / "there") ==
         "reruns did not see what the first run created: new, " + (outside / "absent").string());
 }
 
