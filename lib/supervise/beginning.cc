@@ -111,8 +111,8 @@ class Choice {
   // received the program's output do not count.
   bool was_changed(const fs::path& file, ino_t before, ino_t now) const {
     if (is_of_session(file)) return false;
-    struct stat status {
-    }, output{};
+    struct stat status {};
+    struct stat output {};
     if (::lstat(file.c_str(), &status) != 0) return false;
     for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
       if (::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev)
