@@ -110,15 +110,13 @@ class Choice {
   // Returns true if another file has this name now, or if the file was written since. The session's files and those that
   // received the program's output do not count.
   bool was_changed(const fs::path& file, ino_t before, ino_t now) const {
-    if (is_of_session(file)) return false;
     struct stat status {};
-    struct stat output {};
-    if (::lstat(file.c_str(), &status) != 0) return false;
-    for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
-      if (::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev)
-        return false;
-    }
-    return before != now || (S_ISREG(status.st_mode) && time_of(status.st_mtim) >= since_);
+    if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return false;
+    if (before == now && (!S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)) return false;
+    return std::ranges::none_of(std::array{STDOUT_FILENO, STDERR_FILENO}, [&](int number) {
+      struct stat output {};
+      return ::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev;
+    });
   }
 
   // Adds `path`, which is new, to `made`, or else what is in it.

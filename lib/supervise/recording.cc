@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyse/coverage_notes.h"
+#include "analyse/cuda_errors.h"
 #include "base/file_descriptor.h"
 #include "base/processes.h"
 #include "launch/command_path.h"
@@ -83,8 +84,8 @@ bool has_runtime(const std::filesystem::path& executable) {
   const std::size_t size = file.valid() ? base::size_of(file) : 0;
   void* const bytes = size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (bytes == MAP_FAILED) return false;
-  const bool found = std::string_view(static_cast<const char*>(bytes), size).find("cudaErrorLaunchMaxDepthExceeded") !=
-                     std::string_view::npos;
+  const std::string_view name = analyse::cuda_error(wire::cuda::kLaunchMaxDepthExceeded).runtime_name;
+  const bool found = std::string_view(static_cast<const char*>(bytes), size).find(name) != std::string_view::npos;
   ::munmap(bytes, size);
   return found;
 }
