@@ -1,5 +1,5 @@
-// What the replays of a launch show: whether it failed as it did in the program, which memory differs after two of them,
-// and which memory it needs in order to fail.
+// Compares the replays of a launch. They show whether the launch fails as it did in the program, whether two replays leave
+// the same memory, and which memory the launch needs in order to fail.
 #pragma once
 
 #include <cstdint>

@@ -118,8 +118,8 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {719},
        .when = lost_dump,
        .texts =
-           {"there is no readable GPU core dump, and in this case error 719 stands for any GPU exception, such as an "
-            "illegal address (700) or a failed assertion (710)"},
+           {"the driver wrote no GPU core dump that can be read; without one, error 719 can mean any GPU exception, "
+            "such as an illegal address (700) or a failed assertion (710)"},
        .fix = {"run the command again with --once, or without: CUDA then returns the exception's own error"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-core-dump-support"},
       {.id = "tensor-memory-leak",

@@ -1,4 +1,4 @@
-// What each operation computes.
+// Computes the results of the operations, each by a rule of its own.
 #include <algorithm>
 #include <array>
 #include <bit>
