@@ -1,4 +1,4 @@
-// Writes the report as JSON, according to the contract "cudadiag.report/1" (report.schema.json in this folder).
+// Writes the report as JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
 #pragma once
 
 #include <string>
@@ -8,5 +8,6 @@
 namespace cudadiag::report {
 
 std::string write_json(const diagnose::Diagnosis& report);
+std::string write_schema();
 
 }  // namespace cudadiag::report

@@ -143,18 +143,19 @@ class Writer {
   }
 
   Json stacks(const diagnose::Finding& finding) const {
-    Json python = array_of(finding.stack.python, [&](const symbolize::PythonFrame& frame) {
-      return Json{
-          {"location", location({frame.file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
-    });
-    Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
+    Json python = Json::array(), native = Json::array();
+    for (const symbolize::PythonFrame& frame : finding.stack.python) {
+      python.push_back(
+          {{"location", location({frame.file, frame.function, symbolize::Language::unknown, "", "", frame.line})}});
+    }
+    for (const symbolize::NativeFrame& frame : finding.stack.native) {
       // A library's relative path is relative to the folder where it was built, not to the user's sources.
       const bool elsewhere = !frame.user && !frame.file.starts_with('/');
       const std::string file = elsewhere ? "" : frame.file;
       Json json = {{"location", location({file, frame.function, symbolize::Language::unknown, "", "", frame.line})}};
       if (!frame.module.empty()) json["module"] = base::printable(frame.module);
-      return json;
-    });
+      native.push_back(std::move(json));
+    }
     Json all = Json::array();
     if (!python.empty()) all.push_back({{"message", message("Python")}, {"frames", std::move(python)}});
     if (!native.empty()) all.push_back({{"message", message("native")}, {"frames", std::move(native)}});

@@ -22,7 +22,7 @@
 namespace cudadiag::command {
 namespace {
 
-enum class Format { text, json, sarif, html };
+enum class Format { text, json, schema, sarif, html };
 
 struct ReportOptions {
   std::string session;
@@ -73,7 +73,8 @@ std::string written(const diagnose::Diagnosis& report, const ReportOptions& opti
       return report::write_json(report);
     case Format::sarif:
       return report::write_sarif(report, CUDADIAG_VERSION);
-    case Format::html:  // handled by write_page()
+    case Format::html:    // handled by write_page()
+    case Format::schema:  // needs no session
     case Format::text:
       break;
   }
@@ -103,6 +104,7 @@ std::filesystem::path chosen_folder(const ReportOptions& options) {
 }
 
 int carry_out(const ReportOptions& options) {
+  if (options.format == Format::schema) return print(report::write_schema()), 0;
   if (const auto wrong = wrong_bundle(options)) throw *wrong;
   session::Session session = taken(session::open_session(chosen_folder(options)));
   if (const auto unknown = add_rules(options.code_rules, session)) throw *unknown;
@@ -135,8 +137,10 @@ void add_report(CLI::App& app, int& status) {
     const char* name;
     Format format;
     const char* help;
-  } formats[] = {{"--json", Format::json, "print JSON"},
-                 {"--sarif", Format::sarif, "print SARIF 2.1.0, for code scanning and editors"}};
+  } formats[] = {
+      {"--json", Format::json, "print JSON"},
+      {"--sarif", Format::sarif, "print SARIF 2.1.0, for code scanning and editors"},
+      {"--schema", Format::schema, "print the JSON Schema of the output of --json, without reading a session"}};
   std::vector<CLI::Option*> others = {quiet};
   for (const auto& [name, format, help] : formats) {
     auto* option = command->add_flag_callback(

@@ -183,78 +183,90 @@ std::string write_status_text(const diagnose::Status& status, const TextOptions&
   return StatusText(status, options).write();
 }
 
-namespace {
-
-Json frame(const diagnose::Location& location) {
-  return {{"file", text_or_null(location.file)},
-          {"line", location.line > 0 ? Json(location.line) : Json(nullptr)},
-          {"function", text_or_null(location.function)}};
+static void add_frame(Members& to, const diagnose::Location& at) {
+  to.text("file", at.file);
+  to.line("line", at.line);
+  to.text("function", at.function);
 }
 
-Json place(const diagnose::Location& location) {
-  Json json = frame(location);
-  json["called_from"] = location.called_from.empty() ? Json(nullptr) : frame(location.called_from.front());
-  return json;
+static void add_place(Members& to, const diagnose::Location& at) {
+  to.object("location", "place", [&](Members& place) {
+    add_frame(place, at);
+    const bool called = !at.called_from.empty();
+    place.object_or_null("called_from", "frame", called, [&](Members& caller) {
+      add_frame(caller, called ? at.called_from.front() : diagnose::Location{});
+    });
+  });
 }
 
-Json operation(const diagnose::OpenOperation& open) {
-  return {{"operation", word(open.operation)},
-          {"kernel", text_or_null(open.kernel)},
-          {"ordinal", open.ordinal},
-          {"site_ordinal", value_or_null(open.site_ordinal)},
-          {"seconds", value_or_null(open.seconds)},
-          {"candidate", open.candidate},
-          {"location", place(open.location)}};
+static void list(Members& to, const diagnose::OpenOperation& open) {
+  to.type("operation");
+  to.add("operation", word(open.operation));
+  to.text("kernel", open.kernel);
+  to.add("ordinal", open.ordinal);
+  to.add("site_ordinal", open.site_ordinal);
+  to.add("seconds", open.seconds);
+  to.add("candidate", open.candidate);
+  add_place(to, open.location);
 }
 
-Json wait(const diagnose::OpenWait& open) {
-  return {{"for", diagnose::word(open.kind)}, {"ordinal", open.ordinal}, {"text", open.text}};
+static void list(Members& to, const diagnose::OpenWait& open) {
+  to.type("wait");
+  to.add("for", diagnose::word(open.kind));
+  to.add("ordinal", open.ordinal);
+  to.add("text", open.text);
 }
 
-Json stream(const diagnose::OpenStream& open) {
-  return {{"stream", fmt::format("{:#x}", open.handle)},
-          {"name", open.name},
-          {"device", value_or_null(open.device)},
-          {"issued", open.issued},
-          {"completed", open.completed},
-          {"proven_unfinished", open.proven},
-          {"grade", diagnose::word(grade(open.known_by))},
-          {"candidates", open.candidates},
-          {"lost", open.missing},
-          {"operations", array_of(open.operations, operation)},
-          {"waits", array_of(open.waits, wait)},
-          {"may_wait_for", open.may_wait_for}};
+static void list(Members& to, const diagnose::OpenStream& open) {
+  to.type("stream");
+  to.address("stream", open.handle);
+  to.add("name", open.name);
+  to.add("device", open.device);
+  to.add("issued", open.issued);
+  to.add("completed", open.completed);
+  to.add("proven_unfinished", open.proven);
+  to.add("grade", diagnose::word(grade(open.known_by)));
+  to.add("candidates", open.candidates);
+  to.add("lost", open.missing);
+  to.add("operations", open.operations);
+  to.add("waits", open.waits);
+  to.add("may_wait_for", open.may_wait_for);
 }
 
-Json call(const diagnose::OpenCall& open) {
-  return {{"thread", open.tid},
-          {"name", text_or_null(open.thread)},
-          {"call", text_or_null(open.call)},
-          {"waits_for", text_or_null(open.waits_for)},
-          {"seconds", value_or_null(open.seconds)},
-          {"location", place(open.location)}};
+static void list(Members& to, const diagnose::OpenCall& open) {
+  to.type("call");
+  to.add("thread", open.tid);
+  to.text("name", open.thread);
+  to.text("call", open.call);
+  to.text("waits_for", open.waits_for);
+  to.add("seconds", open.seconds);
+  add_place(to, open.location);
 }
 
-Json process(const diagnose::ProcessStatus& status) {
-  return {{"pid", status.pid},
-          {"rank", value_or_null(status.rank)},
-          {"argv", status.argv},
-          {"state", diagnose::word(status.state)},
-          {"operations", status.operations},
-          {"idle_seconds", value_or_null(status.idle)},
-          {"failed_calls", status.errors},
-          {"streams", array_of(status.streams, stream)},
-          {"calls", array_of(status.calls, call)}};
+static void list(Members& to, const diagnose::ProcessStatus& process) {
+  to.type("process");
+  to.add("pid", process.pid);
+  to.add("rank", process.rank);
+  to.add("argv", process.argv);
+  to.add("state", diagnose::word(process.state));
+  to.add("operations", process.operations);
+  to.add("idle_seconds", process.idle);
+  to.add("failed_calls", process.errors);
+  to.add("streams", process.streams);
+  to.add("calls", process.calls);
 }
 
-}  // namespace
-
-std::string write_status_json(const diagnose::Status& status) {
-  const Json document = {{"schema", "cudadiag.status/1"}, {"running", value_or_null(status.goes_on)},
-                         {"session", status.session},     {"seconds", value_or_null(status.seconds)},
-                         {"command", status.command},     {"processes", array_of(status.processes, process)},
-                         {"notes", status.notes}};
-  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+static void list(Members& to, const diagnose::Status& status) {
+  to.type("status");
+  to.add("schema", std::string_view("cudadiag.status/1"));
+  to.add("running", status.goes_on);
+  to.add("session", status.session);
+  to.add("seconds", status.seconds);
+  to.add("command", status.command);
+  to.add("processes", status.processes);
+  to.add("notes", status.notes);
 }
+
+std::string write_status_json(const diagnose::Status& status) { return Members::document(status); }
 
 }  // namespace cudadiag::report

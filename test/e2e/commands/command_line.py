@@ -141,6 +141,8 @@ def names_that_are_no_program_get_a_remedy(machine):
 
 
 def report_in_every_format_names_the_line(machine):
+    schema = expect_success(machine.cudadiag("report", "--schema")).stdout  # before any session exists
+    expect(json.loads(schema)["title"], "cudadiag.report/1", "title of the schema")
     command = program("ten_launches.py")
     machine.plan(FAULT)
     machine.run(*command)

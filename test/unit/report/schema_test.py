@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""schema_test.py PRINT_SAMPLES SCHEMA: checks that the schema accepts the JSON of every sample report. It must reject
-missing members, added members, and members of the wrong type."""
+"""schema_test.py PRINT_SAMPLES CONTRACT: checks that the schema accepts the JSON of every sample report. It must reject
+missing members, added members, and members of the wrong type. CONTRACT lists the members that users' scripts rely on;
+after a change, `schema_test.py PRINT_SAMPLES CONTRACT --renew` writes it."""
 
 import copy
 import json
@@ -21,22 +22,33 @@ except ImportError:
 
 
 
-def without_repeats(pairs):
-    """Rejects duplicate members: json.loads() would silently keep only the last one."""
-    members = dict(pairs)
-    assert len(members) == len(pairs), [name for name, _ in pairs]
-    return members
-
-
 PRINT_SAMPLES = sys.argv.pop(1)
-SCHEMA = json.loads(pathlib.Path(sys.argv.pop(1)).read_text(), object_pairs_hook=without_repeats)
+CONTRACT = pathlib.Path(sys.argv.pop(1))
+SCHEMA, *SAMPLES = map(json.loads, subprocess.check_output([PRINT_SAMPLES]).splitlines())
 # Older jsonschema releases do not support the schema's dialect. The schema is also valid in the older dialect that they
 # support.
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA, default=jsonschema.Draft7Validator)(SCHEMA)
-SAMPLES = [json.loads(line) for line in subprocess.check_output([PRINT_SAMPLES]).splitlines()]
+
+
+def contract():
+    """Returns a line for each member of each type: its name and its schema, without the description."""
+    lines = []
+    for kind, schema in sorted(SCHEMA["$defs"].items()):
+        for name, member in schema["properties"].items():
+            member.pop("description", None)
+            lines.append(f"{kind}.{name} {json.dumps(member, sort_keys=True)}\n")
+    return "".join(lines)
+
+
+if sys.argv[1:] == ["--renew"]:
+    CONTRACT.write_text(contract())
+    sys.exit()
 
 
 class Schema(unittest.TestCase):
+    def test_keeps_the_contract(self):
+        self.assertEqual(CONTRACT.read_text(), contract())
+
     def test_is_a_schema(self):
         VALIDATOR.check_schema(SCHEMA)
 
