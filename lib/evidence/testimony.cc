@@ -74,6 +74,20 @@ std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lan
   return std::nullopt;
 }
 
+// Returns the address of the instruction where a running thread waits. While a thread waits for others at a barrier, its
+// next instruction is already the one after the barrier (measured on an H200).
+std::uint64_t waiting_at(const DeviceCode& code, std::uint64_t next) {
+  constexpr std::uint64_t kBytes = 16, kOpcode = 0x1ff, kBarrier = 0x11d;  // BAR, without the form of its operands
+  constexpr std::uint64_t kArrives = 1 << 13;                              // BAR.ARV does not wait
+  const Function* function = code.function_at(next);
+  if (function == nullptr || next - function->address < kBytes) return next;
+  const Bytes instructions = code.instructions(*function);
+  const std::uint64_t before = next - function->address - kBytes;
+  if (before + kBytes > instructions.size()) return next;
+  const bool waits = (instructions.u64(before) & kOpcode) == kBarrier && (instructions.u64(before + 8) & kArrives) == 0;
+  return waits ? next - kBytes : next;
+}
+
 // Looks up each address, and fills in the function, offset and lines of the place that is paired with the address.
 void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places) {
   std::vector<std::uint64_t> addresses;
@@ -122,10 +136,11 @@ class Search {
     if (made) describe(gathered.kernel, cta, grid);
     ++gathered.kernel.threads;
     gathered.blocks.insert(cta.block);
-    const auto pc = standing_at(code_, lane, grid);
-    if (!pc) return;
-    RunningPlace& place = gathered.places.try_emplace(*pc).first->second;
-    place.place.pc = *pc;
+    const auto next = standing_at(code_, lane, grid);
+    if (!next) return;
+    const std::uint64_t pc = waiting_at(code_, *next);
+    RunningPlace& place = gathered.places.try_emplace(pc).first->second;
+    place.place.pc = pc;
     const bool first = place.threads == 0 || std::pair(linear(cta.block), linear(lane.thread)) <
                                                  std::pair(linear(place.block), linear(place.thread));
     if (first) {

@@ -165,7 +165,8 @@ const StalePointer* stale_pointer_of(const ProcessRecord& record, const Operatio
 
 bool may_be_illegal_address(std::uint32_t code, const ProcessRecord& record) {
   return code == wire::cuda::kIllegalAddress ||
-         (code == wire::cuda::kLaunchFailure && session::awaited_core_dump(record));
+         (code == wire::cuda::kLaunchFailure &&
+          (session::awaited_core_dump(record) || session::left_core_dump(record)));
 }
 
 void blame_stale_pointer(Failure& failure) {
@@ -181,6 +182,23 @@ void blame_stale_pointer(Failure& failure) {
   } else if (one) {
     blame_earlier_pointer(failure);
   }
+}
+
+Candidate node_of(const Failure& failure, const StalePointer& stale) {
+  Candidate node = candidate_of(failure.process->record, *failure.candidates.front().operation, stale);
+  node.process_ordinal = failure.candidates.front().process_ordinal;
+  return node;
+}
+
+void blame_node(Failure& failure, const StalePointer& stale) {
+  const ProcessRecord& record = failure.process->record;
+  const Operation& launch = *failure.candidates.front().operation;
+  failure.candidates = {node_of(failure, stale)};
+  failure.kind = Kind::graph_stale_pointer;
+  const bool is_told = failure.stale == &stale;
+  failure.stale = &stale;
+  failure.call_not_known = false;  // earlier launches had finished before the memory was freed
+  if (!is_told) failure.evidence.add(sentence(record, stale, launch, *freed_before(record, stale, launch)));
 }
 
 void forget_stale_pointer(Failure& failure) {

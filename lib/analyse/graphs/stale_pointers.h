@@ -21,12 +21,18 @@ std::optional<Failure> stale_replay(const session::Process& process);
 // The memory was then freed between the last successful launch and this one. This is unlikely for a leftover.
 const session::StalePointer* stale_pointer_of(const session::ProcessRecord& record, const session::Operation& launch);
 
-// Returns whether the error may be an illegal address: if the driver lost its core dump, 719 stands for any exception.
+// Returns whether the error may be an illegal address. In a run with core dumps, 719 stands for any exception.
 bool may_be_illegal_address(std::uint32_t code, const session::ProcessRecord& record);
 
 // If the likeliest candidate launches a graph that points to freed memory, makes the node with the stale pointer the
 // first candidate and sets `stale`.
 void blame_stale_pointer(Failure& failure);
+
+// The node with the stale pointer, in the launch of the first candidate; its `node` is null if the graph is not known.
+Candidate node_of(const Failure& failure, const session::StalePointer& stale);
+
+// Makes this node the only candidate. Requires node_of() to be known, and proof that its kernel got the pointer.
+void blame_node(Failure& failure, const session::StalePointer& stale);
 
 // Undoes blame_stale_pointer(), for failures where other evidence shows which operation failed.
 void forget_stale_pointer(Failure& failure);

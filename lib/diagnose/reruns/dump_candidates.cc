@@ -176,34 +176,85 @@ bool is_of_its_node(const DumpedFailure& exception, const ProcessRecord& record,
          may_be_same(exception.block_dim, candidate.node->block);
 }
 
-// If only one candidate runs the dump's kernel, removes the other candidates and returns true.
-bool name_node(Failure& failure, const DumpedFailure& exception, std::string_view dump) {
-  if (!are_nodes_of_one_launch(failure)) return false;
-  const ProcessRecord& record = failure.process->record;
-  const auto may_be = [&](const analyse::Candidate& candidate) {
-    return !candidate.alike || !candidate.same_shape || is_of_its_node(exception, record, candidate);
-  };
-  auto& candidates = failure.candidates;
-  const auto others = std::stable_partition(candidates.begin(), candidates.end(), may_be);
-  const auto named = others - candidates.begin();
-  if (named == 0) return false;
-  if (named == 1 && !is_of_its_node(exception, record, candidates.front())) {
-    failure.evidence.add(fmt::format("a node of the line listed first may run the kernel shown in the {}", dump));
-    return false;
+bool was_given(const DumpedFailure& exception, std::uint64_t pointer) {
+  const std::string given = exception.state ? exception.state->parameters : "";
+  const evidence::Bytes bytes(given.data(), given.size());
+  for (std::size_t at = 0; at + sizeof(pointer) <= given.size(); at += sizeof(pointer)) {
+    if (bytes.u64(at) == pointer) return true;
   }
-  if (named > 1) {
-    failure.evidence.add(fmt::format("{} lines created nodes that run the kernel shown in the {}", named, dump));
-    return false;
-  }
-  const bool several = candidates.front().nodes > 1;
-  candidates.erase(others, candidates.end());
-  failure.kind = analyse::Kind::graph_node;
-  // Another node's kernel failed, so the stale pointer is not the cause.
-  if (failure.stale != nullptr && candidates.front().node_index != failure.stale->node + 1) failure.stale = nullptr;
-  failure.evidence.add(fmt::format("only the node{} of this line {} the kernel shown in the {}", several ? "s" : "",
-                                   several ? "run" : "runs", dump));
-  return true;
+  return false;
 }
+
+// Moves from the candidates of a failed graph to those that run the dump's kernel.
+class NodeByDump {
+ public:
+  // `stale`: the freed memory to which the graph points; may be null.
+  NodeByDump(Failure& failure, const DumpedFailure& exception, symbolize::Symbolizer& symbolizer,
+             const session::StalePointer* stale)
+      : failure_(failure), exception_(exception), symbolizer_(symbolizer), stale_(stale) {}
+
+  // If the candidates that run the dump's kernel were created at only one line, keeps one of them and returns true.
+  bool name(std::string_view dump) const {
+    if (!are_nodes_of_one_launch(failure_)) return false;
+    const auto may_be = [&](const analyse::Candidate& candidate) {
+      return !candidate.alike || !candidate.same_shape || is_of_it(candidate);
+    };
+    auto& candidates = failure_.candidates;
+    const auto others = std::stable_partition(candidates.begin(), candidates.end(), may_be);
+    const auto named = others - candidates.begin();
+    if (named == 0) return false;
+    analyse::Candidate& first = candidates.front();
+    if (named == 1 && !is_of_it(first)) {
+      failure_.evidence.add(fmt::format("a node of the line listed first may run the kernel shown in the {}", dump));
+      return false;
+    }
+    // A function that creates nodes may be called from several lines.
+    const bool one_line = std::all_of(candidates.begin(), others, [&](const analyse::Candidate& each) {
+      return &each == &first || (is_of_it(each) && same_line(line_of(each), line_of(first)));
+    });
+    if (!one_line) {
+      failure_.evidence.add(fmt::format("{} lines created nodes that run the kernel shown in the {}", named, dump));
+      return false;
+    }
+    for (auto each = candidates.begin() + 1; each != others; ++each) first.nodes += each->nodes;
+    candidates.erase(candidates.begin() + 1, candidates.end());
+    failure_.evidence.add(fmt::format("only the node{} of this line {} the kernel shown in the {}",
+                                      first.nodes > 1 ? "s" : "", first.nodes > 1 ? "run" : "runs", dump));
+    failure_.kind = analyse::Kind::graph_node;
+    if (points_to_freed())
+      analyse::blame_node(failure_, *stale_);
+    else
+      failure_.stale = nullptr;
+    return true;
+  }
+
+ private:
+  bool is_of_it(const analyse::Candidate& node) const {
+    return is_of_its_node(exception_, failure_.process->record, node);
+  }
+
+  // Returns whether the named node is the one with the stale pointer.
+  bool points_to_freed() const {
+    if (stale_ == nullptr) return false;
+    const analyse::Candidate& named = failure_.candidates.front();
+    const bool given = was_given(exception_, stale_->address);
+    if (named.nodes == 1) {
+      const bool unknown = !exception_.state || exception_.state->parameters.empty();
+      return named.node_index == stale_->node + 1 && (given || unknown);
+    }
+    const analyse::Candidate node = analyse::node_of(failure_, *stale_);
+    return given && node.node != nullptr && is_of_it(node) && same_line(line_of(node), line_of(named));
+  }
+
+  Location line_of(const analyse::Candidate& node) const {
+    return located(resolve(symbolizer_, *failure_.process, node.site()).line.location);
+  }
+
+  Failure& failure_;
+  const DumpedFailure& exception_;
+  symbolize::Symbolizer& symbolizer_;
+  const session::StalePointer* stale_;
+};
 
 // ---- the first run's own dump
 
@@ -240,7 +291,8 @@ bool may_have_run_it(const DumpedFailure& exception, const ProcessRecord& record
 
 // Narrows the candidates down to nodes of the graph. Requires that all candidates launch the graph at one line, and
 // that nothing else can have run the dump's kernel.
-void prove_in_graph(Failure& failure, const DumpedFailure& exception) {
+void prove_in_graph(Failure& failure, const DumpedFailure& exception, symbolize::Symbolizer& symbolizer,
+                    const session::StalePointer* stale) {
   auto& candidates = failure.candidates;
   failure.call_not_known = candidates.size() > 1;
   candidates.erase(candidates.begin() + 1, candidates.end());
@@ -248,17 +300,22 @@ void prove_in_graph(Failure& failure, const DumpedFailure& exception) {
   failure.evidence.retell(
       fmt::format("the GPU core dump of this run shows {} in a kernel that only this graph could have run",
                   exception.exception_name));
-  if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
+  if (NodeByDump(failure, exception, symbolizer, stale).name("GPU core dump of this run")) {
+    failure.evidence.add(analyse::Fact::raised);
+  }
 }
 
 // Keeps the candidates that may have run the kernel in the first run's own dump.
-void prove_by_own_dump(Failure& failure, const DumpedFailure& exception) {
+void prove_by_own_dump(Failure& failure, const DumpedFailure& exception, symbolize::Symbolizer& symbolizer) {
   failure.code = exception.asserted() ? wire::cuda::kAssert : own_error(exception).value_or(wire::cuda::kLaunchFailure);
   if (exception.kernel.empty() || exception.from_kernel || failure.candidates.empty()) return;
   if (are_nodes_of_one_launch(failure)) {
-    if (name_node(failure, exception, "GPU core dump of this run")) failure.evidence.add(analyse::Fact::raised);
+    if (NodeByDump(failure, exception, symbolizer, failure.stale).name("GPU core dump of this run")) {
+      failure.evidence.add(analyse::Fact::raised);
+    }
     return;
   }
+  const session::StalePointer* stale = failure.stale;
   analyse::forget_stale_pointer(failure);
   const ProcessRecord& record = failure.process->record;
   auto& candidates = failure.candidates;
@@ -283,7 +340,7 @@ void prove_by_own_dump(Failure& failure, const DumpedFailure& exception) {
   });
   const bool all_known = failure.unlisted == 0 && !failure.records_lost;
   candidates.erase(others, candidates.end());
-  if (one_line && one_graph && all_known) return prove_in_graph(failure, exception);
+  if (one_line && one_graph && all_known) return prove_in_graph(failure, exception, symbolizer, stale);
   failure.evidence.retell(
       fmt::format("the GPU core dump of this run shows {} in a kernel with this name and these dimensions",
                   exception.exception_name));
@@ -316,7 +373,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
       const auto own = testimony.of_first_run.find(failure.process);
       failure.dumped = own != testimony.of_first_run.end() && has_own_dump(failure);
       if (failure.dumped) {
-        prove_by_own_dump(failure, own->second);
+        prove_by_own_dump(failure, own->second, symbolizer);
       } else if (has_own_dump(failure)) {
         failure.evidence.add("the error's code is unknown, because the GPU core dump of this run was not read");
       }
@@ -327,7 +384,9 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
   if (ran_another_text(session)) return;
   for (Failure& failure : failures) {
     const bool open = failure.kind == analyse::Kind::async_error;
-    if (open && fits(*testimony.failure, failure.code)) name_node(failure, *testimony.failure, "core dump of a rerun");
+    if (open && fits(*testimony.failure, failure.code)) {
+      NodeByDump(failure, *testimony.failure, symbolizer, failure.stale).name("core dump of a rerun");
+    }
   }
   const auto is_proven = [](const Failure& failure) {
     return is_error_of_the_gpu(failure) && failure.evidence.proves();

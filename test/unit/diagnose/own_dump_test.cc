@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/graphs/stale_pointers.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/reruns/device.h"
 #include "diagnose/reruns/dump_candidates.h"
@@ -34,12 +35,13 @@ struct Run {
   }
 
   // Returns the failure after it has been weighed by a dump of the process `of`.
-  analyse::Failure weighed(const session::Process& of) {
+  analyse::Failure weighed(const session::Process& of, auto prepare) {
     analyse::Failure failure;
     failure.code = kUnknown;
     failure.process = &session.processes[0];
     failure.evidence.add(Fact::one_running);
     failure.candidates = {{&failure.process->record.operations[0], "next", 3}};
+    prepare(failure);
     std::vector<analyse::Failure> failures = {failure};
     symbolize::DeviceTestimony testimony;
     testimony.failure = shown;
@@ -47,6 +49,10 @@ struct Run {
     symbolize::Symbolizer symbolizer(session);
     weigh_by_dump(failures, testimony, session, symbolizer);
     return failures[0];
+  }
+  analyse::Failure weighed(auto prepare) { return weighed(session.processes[0], prepare); }
+  analyse::Failure weighed(const session::Process& of) {
+    return weighed(of, [](auto&) {});
   }
   analyse::Failure weighed() { return weighed(session.processes[0]); }
 
@@ -83,6 +89,72 @@ TEST_CASE("a dump of a kernel that no candidate launches weakens the answer") {
   run.shown.kernel = "_Z5otherv";
   CHECK(run.weighed().evidence.grade() == Grade::inferred);
   CHECK(run.weighed().code == 700);
+}
+
+// A launch of a graph with two nodes, which run the dump's kernel and were created at lines 1 and `second` of a function.
+// Each of the calls of this function has a line of its own.
+struct GraphRun : Run {
+  explicit GraphRun(std::uint32_t second = 1) {
+    session::ProcessRecord& record = session.processes[0].record;
+    record.sites.emplace_back();
+    session::Graph& graph = record.graphs.emplace_back();
+    graph.whole = true;
+    for (const std::uint32_t line : {1u, second}) {
+      graph.nodes.emplace_back().function = 1;
+      record.codes.push_back({"/tmp/cases/train.py", "train", line, 11, std::string("\xef\0", 2)});
+      const auto code = static_cast<std::uint32_t>(record.codes.size());
+      record.codes.push_back({"/tmp/cases/train.py", "main", 90 + code, 11, std::string("\xef\0", 2)});
+      record.python_stacks.push_back({{{code, 0}, {code + 1, 0}}, false});
+      graph.nodes.back().site = static_cast<std::uint32_t>(record.python_stacks.size());
+      record.sites[graph.nodes.back().site - 1].python = graph.nodes.back().site;
+    }
+    launch.kind = wire::operation::Kind::graph;
+    launch.graph = 1;
+    launch.serial = 7;
+    launch.ticks = 50;
+  }
+
+  session::Operation& launch = session.processes[0].record.operations[0];
+};
+
+TEST_CASE("a dump proves the line of a graph's nodes, from wherever its function was called") {
+  analyse::Failure failure = GraphRun().weighed();
+  CHECK(failure.kind == analyse::Kind::graph_node);
+  CHECK(failure.evidence.proves());
+  REQUIRE(failure.candidates.size() == 1);
+  CHECK(failure.candidates[0].nodes == 2);
+  failure = GraphRun(2).weighed();
+  CHECK_FALSE(failure.evidence.proves());
+  CHECK(failure.candidates.size() == 2);
+  CHECK(failure.evidence.text().ends_with(
+      "2 lines created nodes that run the kernel shown in the GPU core dump of this run"));
+}
+
+TEST_CASE("a dump proves that the kernel of a node got the freed memory to which the graph points") {
+  constexpr std::uint64_t kFreed = 0x7f0000000000;
+  GraphRun run;
+  session::ProcessRecord& record = run.session.processes[0].record;
+  record.allocations.push_back({.serial = 3, .address = kFreed, .bytes = 4096, .made = 10, .freed = 40});
+  record.stale_pointers.push_back({.serial = 7, .node = 1, .address = kFreed, .allocation = 3});
+  const auto answer = [&](std::uint64_t given, bool other_launch) {
+    run.shown.state.emplace().parameters.assign(reinterpret_cast<const char*>(&given), sizeof(given));
+    return run.weighed([&](analyse::Failure& failure) {
+      analyse::blame_stale_pointer(failure);
+      if (other_launch) failure.candidates.push_back({&run.launch, "or this", 4});
+    });
+  };
+  for (const bool other_launch : {false, true}) {
+    analyse::Failure failure = answer(kFreed, other_launch);
+    CHECK(failure.kind == analyse::Kind::graph_stale_pointer);
+    CHECK(failure.evidence.proves());
+    REQUIRE(failure.candidates.size() == 1);
+    CHECK(failure.candidates[0].node_index == 2);
+    CHECK(failure.evidence.text().find("node 2 of its graph points to memory that was freed") != std::string::npos);
+    failure = answer(kFreed + 8, other_launch);
+    CHECK(failure.kind == analyse::Kind::graph_node);
+    CHECK(failure.evidence.proves());
+    CHECK(failure.stale == nullptr);
+  }
 }
 
 TEST_CASE("a dump that was requested in the run that hangs is used for its own process only") {
