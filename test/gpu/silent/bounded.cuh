@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 // Converts seconds to ticks of clock64(). If SPIN_FACTOR is set, multiplies them by this number.
 inline long long ticks(double seconds) {
@@ -48,12 +49,43 @@ T* on_device(size_t elements) {
   return memory;
 }
 
+// Returns device memory with the numbers from 0 to 99, again and again.
+template <typename T>
+T* numbered(size_t elements) {
+  std::vector<T> numbers(elements);
+  for (size_t i = 0; i < elements; ++i) numbers[i] = static_cast<T>(i % 100);
+  T* memory = on_device<T>(elements);
+  cudaMemcpy(memory, numbers.data(), elements * sizeof(T), cudaMemcpyHostToDevice);
+  return memory;
+}
+
 template <typename T>
 T* pinned(size_t elements) {
   T* memory;
   cudaMallocHost(&memory, elements * sizeof(T));
   for (size_t i = 0; i < elements; ++i) memory[i] = T(1);
   return memory;
+}
+
+// Returns host memory that kernels can read and write at the same address.
+template <typename T>
+T* mapped(size_t elements) {
+  T* memory;
+  cudaHostAlloc(&memory, elements * sizeof(T), cudaHostAllocMapped);
+  for (size_t i = 0; i < elements; ++i) memory[i] = T(1);
+  return memory;
+}
+
+// Returns what `issue` issues to the stream, as a graph that can be launched.
+template <typename Issue>
+cudaGraphExec_t captured(cudaStream_t stream, Issue issue) {
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  issue();
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphInstantiate(&replay, graph, 0);
+  return replay;
 }
 
 // Returns the exit status for main: 0 if all work was done.

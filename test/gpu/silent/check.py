@@ -28,9 +28,13 @@ ALWAYS = {"program", "kind", "source", "needs", "gpus"}
 FIELDS = {
     "stream_race": {"item", "pairs", "accesses", "overlap", "remedy", "why"},
     "out_of_bounds": {"item", "launch", "device_line", "allocated", "access", "allocation_bytes", "past_bytes", "why"},
+    "host_memory": {"item", "lines", "overlap", "variable", "remedy", "may_pass", "may_fail", "why"},
+    "kernel_race": {"kernel", "launch", "pairs", "accesses", "between", "shared", "blocks", "threads", "remedy", "why"},
     "hang": {"stuck", "also", "waits", "seconds", "may_pass", "may_fail", "ranks", "device", "why"},
     None: {"against", "trap"},
 }
+ISSUED = ["COPY", "CAPTURE", "LAUNCH"]  # in host_memory, the line that issued what reads or writes the memory
+ALSO = {"host_memory": "stream_race", "kernel_race": "stream_race"}  # a finding of this kind is judged, too
 RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
 NO_DEVICE = "no device line"
 BROKEN, SKIPPED = "no answer", "skipped"
@@ -57,6 +61,10 @@ def marks_of(label):
         return {mark for pair in label["pairs"] for mark in pair}
     if label["kind"] == "out_of_bounds":
         return {label["launch"], label["device_line"], label["allocated"]} - {None}
+    if label["kind"] == "host_memory":
+        return set(label["lines"])
+    if label["kind"] == "kernel_race":
+        return {label["launch"], *(mark for pair in label["pairs"] for mark in pair)}
     if label["kind"] == "hang":
         of_ranks = {each["line"] for each in label["ranks"]["ranks"]} if label["ranks"] else set()
         of_device = {SPINS} if label["device"] and "blocks" in label["device"] else set()
@@ -80,8 +88,13 @@ def shortfalls(label):
         wrong.append("neither a source nor the words that there is none")
     if label["kind"] == "hang" and not PATIENCE_S + 2 < label["seconds"] <= 10:
         wrong.append(f"{label['seconds']} s")
-    if label["kind"] in ("stream_race", "out_of_bounds") and "corrected" not in text:
+    if label["kind"] in ("stream_race", "out_of_bounds", *ALSO) and "corrected" not in text:
         wrong.append("no corrected twin")
+    if label["kind"] == "host_memory":
+        if len(set(ISSUED) & marks) != 1 or ("CAPTURE" in marks) != ("REPLAY" in marks):
+            wrong.append("neither a copy nor a launch nor a capture with its replay")
+        if label["item"] == 2 and label["variable"] is None or label["item"] != 2 and "HOST" not in marks:
+            wrong.append(f"item {label['item']} needs {'a variable' if label['item'] == 2 else 'HOST'}")
     return wrong
 
 
@@ -144,6 +157,19 @@ def judge_race(label, findings):
 
 def judge_past(label, findings):
     return judged(findings, lambda finding: at_mark(label, finding["location"], label["launch"]))
+
+
+def judge_lines(label, findings):
+    """Returns the judgement on host memory or a race in a kernel. The finding has the operation's line, or both device
+    lines, and all lines that it has are the label's."""
+    needed = label["pairs"] if label["kind"] == "kernel_race" else [[mark] for mark in ISSUED]
+
+    def agrees(finding):
+        places = [finding["location"], finding.get("device"), *(each.get("location") for each in finding["accesses"])]
+        known = [place for place in places if line_of(place)[1] is not None]
+        found = any(all(any(at_mark(label, place, mark) for place in known) for mark in pair) for pair in needed)
+        return found and all(at_mark(label, place, *marks_of(label)) for place in known)
+    return judged(findings, agrees)
 
 
 def compared_ranks(report):
@@ -213,11 +239,15 @@ def judge(label, report, way):
     findings, twin = report["findings"], way == "twin"
     if twin or label["kind"] is None:
         return FALSE_ALARM if findings else RIGHT
-    ours = [finding for finding in findings if finding["kind"] == label["kind"]]
+    ours = [finding for finding in findings if finding["kind"] in (label["kind"], ALSO.get(label["kind"]))]
     if label["kind"] == "stream_race":
         said = judge_race(label, ours)
     elif label["kind"] == "out_of_bounds":
         said = judge_past(label, ours)
+    elif label["kind"] in ALSO:
+        if label.get("may_fail") and not ours:
+            return judged(findings, lambda finding: at_mark(label, finding["location"], *marks_of(label)))
+        said = judge_lines(label, ours)
     else:
         if label["may_fail"] and not ours:
             ours = [finding for finding in findings if finding["kind"] == "async_error"]

@@ -120,6 +120,46 @@ class Judgement(unittest.TestCase):
         self.assertNotEqual(said(label, finding, groups={"ranks": absent, "circle": circle[:1] + [
             {**circle[1], "location": place(label, "STUCK_0")}]}), RIGHT)
 
+    def test_host_memory_needs_the_operations_line_and_no_wrong_one(self):
+        label = LABELS["host_memory/staging_returned.cu"]
+        self.assertEqual(said(label, race(label, "CAPTURE", "HOST")), RIGHT)
+        self.assertEqual(said(label, race(label, "CAPTURE", "REPLAY")), RIGHT)
+        self.assertEqual(said(label, race(label, "CAPTURE", None)), RIGHT)
+        self.assertEqual(said(label, at("host_memory", label, "CAPTURE")), RIGHT)
+        self.assertEqual(said(label, at("host_memory", label, "REPLAY")), LINES)
+        self.assertEqual(said(label, race(label, "CAPTURE", "HOST", beside=1)), LINES)
+        self.assertEqual(said(label), MISSED)
+        self.assertEqual(said(label, at("host_memory", label, "CAPTURE"), way="twin"), FALSE_ALARM)
+
+    def test_memory_whose_use_may_fail_needs_one_of_the_lines(self):
+        label = LABELS["host_memory/flags_freed.cu"]
+        self.assertEqual(said(label, at("async_error", label, "CAPTURE")), RIGHT)
+        self.assertEqual(said(label, at("async_error", label, "REPLAY")), RIGHT)
+        self.assertEqual(said(label, at("async_error", label, "REPLAY", beside=1)), LINES)
+        self.assertEqual(said(LABELS["host_memory/scale_on_stack.cu"], at("async_error", label, "REPLAY")), MISSED)
+
+    def test_a_race_in_a_kernel_needs_both_device_lines(self):
+        label = LABELS["kernel_races/scratch_of_block.cu"]
+        finding = race(label, "FIRST", "SECOND") | {"kind": "kernel_race", "location": place(label, "LAUNCH")}
+        self.assertEqual(said(label, finding), RIGHT)
+        self.assertEqual(said(label, race(label, "SECOND", "FIRST")), RIGHT)
+        self.assertEqual(said(label, race(label, "FIRST", None)), LINES)
+        self.assertEqual(said(label, race(label, "FIRST", "SECOND", beside=1)), LINES)
+        self.assertEqual(said(label, at("kernel_race", label, "LAUNCH")), LINES)
+        one_line = LABELS["kernel_races/transpose_of_square.cu"]
+        self.assertEqual(said(one_line, race(one_line, "FIRST", "FIRST")), RIGHT)
+        two_pairs = LABELS["kernel_races/swapped_twice.cu"]
+        self.assertEqual(said(two_pairs, race(two_pairs, "SECOND", "SECOND")), RIGHT)
+        self.assertEqual(said(two_pairs, race(two_pairs, "FIRST", "FIRST")), LINES)
+
+    def test_a_label_lacks_what_its_kind_needs(self):
+        memory, kernel = LABELS["host_memory/scale_on_stack.cu"], LABELS["kernel_races/scratch_of_block.cu"]
+        self.assertEqual(shortfalls(memory) + shortfalls(kernel), [])
+        self.assertEqual(shortfalls({**memory, "variable": None}), ["item 2 needs a variable"])
+        self.assertEqual(shortfalls({**memory, "item": 1}), ["item 1 needs HOST"])
+        self.assertIn("REPLAY is marked and not used", shortfalls({**memory, "lines": ["CAPTURE"]}))
+        self.assertIn("SECOND is marked and not used", shortfalls({**kernel, "pairs": [["FIRST", "FIRST"]]}))
+
     def test_a_label_without_its_mark_is_seen(self):
         label = LABELS["hangs/flag_never_set.cu"]
         self.assertEqual(shortfalls(label), [])
