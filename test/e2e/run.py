@@ -3,6 +3,7 @@
 simulated driver takes the place of a GPU. After this many seconds, it prints what it waits for, and ends."""
 
 import contextlib
+import importlib
 import os
 import pathlib
 import signal
@@ -10,56 +11,14 @@ import sys
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / folder) for folder in (".", "answers", "rerunning", "commands", "robustness")]
+ROOMS = [HERE / folder for folder in ("answers", "rerunning", "commands", "robustness")]
+sys.path[:0] = map(str, [HERE, *ROOMS])
 # Caches bytecode in the build folder, because each case is a process.
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
 sys.dont_write_bytecode = False
 
-import addresses
-import backward_passes
-import bisecting
-import cases
-import command_line
-import documents
-import eager
-import ends
-import flight_recorder
-import full_log
-import groups
-import hang_dumps
-import hangs
-import host_writes
-import isolation
-import launch_folders
-import lines
-import memory
-import nans
-import pages
-import processes
-import python_package
-import races
-import recipes
-import replays
-import reruns
-import scarcity
-import sessions
-import shapes
-import stalls
-import survival
 import targets
-import tensors
-import terminal
-import unasked
-import unrecorded
-import values
-import void
-import ways
-import witnesses
 from harness import Machine, expect, expect_in
-
-ROOMS = (addresses, backward_passes, bisecting, cases, command_line, documents, eager, ends, flight_recorder, full_log, groups, hang_dumps, hangs, host_writes, isolation, launch_folders, lines, memory, nans, pages, processes,
-         python_package, races, recipes, replays, reruns, scarcity, sessions, shapes, stalls, survival, tensors, terminal, unasked, unrecorded, values,
-         void, ways, witnesses)
 
 
 def check_target(machine, name):
@@ -184,6 +143,14 @@ def out_of_time(*_):
     raise OutOfTime("still there:\n" + told)
 
 
+def case_of(name):
+    """Returns the function. Imports its file only: that takes a third of the time that all of them would take."""
+    for file in (each for room in ROOMS for each in room.glob("*.py")):
+        if f"\ndef {name}(machine):" in file.read_text():
+            return getattr(importlib.import_module(file.stem), name)
+    raise SystemExit(f"there is no case {name}")
+
+
 def main(build, name, seconds="0"):
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(int(seconds))
@@ -192,7 +159,7 @@ def main(build, name, seconds="0"):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            next(getattr(room, name) for room in ROOMS if hasattr(room, name))(machine)
+            case_of(name)(machine)
     except OutOfTime as error:
         print("".join(traceback.TracebackException.from_exception(error, capture_locals=True).format()))
         raise SystemExit(1) from None
