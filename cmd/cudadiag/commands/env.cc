@@ -49,6 +49,7 @@ int carry_out(const EnvOptions& options) {
   // like a failure.
   const std::string name = diagnose::shell_word(session::finished_name(created.folder()).string());
   std::printf("# afterwards: cudadiag report %s\n", name.c_str());
+  if (::isatty(STDOUT_FILENO) == 0) say("afterwards: cudadiag report " + name);  // `eval` drops comments
   if (created.root().asked_for) return 0;
   print_removed(session::retain(created.root().folder, created.folder(), {}), created.root().folder);
   return 0;

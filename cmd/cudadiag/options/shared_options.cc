@@ -145,8 +145,15 @@ void add_json_file(CLI::App* command, std::string& file) {
 }
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
-  command->add_option("COMMAND", words, "the command and its arguments")->required();
-  // Everything after the command's first word belongs to the command, including options.
+  // Everything after the command's first word belongs to the command, including options. An option with the name of one
+  // of ours is probably in the wrong place.
+  const auto say_whose = [](const std::string& word) {
+    for (const std::string_view ours : {"--rerun", "--watch-by", "--hang-after", "--end-on-failure"}) {
+      if (word.substr(0, word.find('=')) != ours) continue;
+      say(fmt::format("{} follows the command, so the command gets it: options of cudadiag precede the command", ours));
+    }
+  };
+  command->add_option("COMMAND", words, "the command and its arguments")->required()->each(say_whose);
   command->positionals_at_end();
 }
 

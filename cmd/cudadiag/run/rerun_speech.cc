@@ -68,21 +68,17 @@ void print_end(const RerunEnded& rerun, const std::string& what) {
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-// Returns true if the rerun failed before it used CUDA.
-bool came_to_nothing(const RerunEnded& rerun) {
-  const analyse::Rerun& judged = rerun.judged();
-  return judged.outcome == RerunOutcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
-}
-
 void print_confirmed(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
   const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
   say(fmt::format("rerun {}: {}, after {}; waited for {} operation{}", rerun.session.reruns.size(), what,
                   diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? "" : "s"));
-  if (!came_to_nothing(rerun)) return;
+  if (rerun.judged().outcome != RerunOutcome::not_reached || !rerun.judged().end.bad) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
-  say("the rerun exited before it used CUDA; its output is in " + diagnose::shell_word(printed.string()) +
+  const std::string output = "its output is in " + diagnose::shell_word(printed.string());
+  if (!rerun.session.reruns.back().empty()) return say("the rerun failed in another way; " + output);
+  say("the rerun exited before it used CUDA; " + output +
       ". The command may need the first run's input or environment variables");
 }
 

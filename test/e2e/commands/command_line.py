@@ -19,6 +19,12 @@ def words_of_the_command_arrive_as_they_are(machine):
             expect(json.loads(result.stdout), words, f"words that {command} hands on")
 
 
+def option_in_the_wrong_place_is_named(machine):
+    said = machine.cudadiag("run", "true", "--rerun=never", "--rerun-all", "--watch").stderr
+    expect(said, "cudadiag: --rerun follows the command, so the command gets it: options of cudadiag precede the command\n",
+           "message")
+
+
 def options_take_brackets_as_they_are(machine):
     machine.plan(FAULT)
     for i, name in enumerate((["-o", "[a]"], ["--output=[b]"], ["-o[c]"], ["-o", "[d,e]"])):

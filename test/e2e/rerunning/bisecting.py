@@ -74,6 +74,15 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
 
 
+def bisect_of_what_ends_before_the_failure_says_where_it_says_why(machine):
+    machine.plan(AGAIN)
+    machine.environment["WANTED"] = "1"
+    machine.run("sh", "-c", '"$0"; echo ${WANTED:?}; exec "$@"', machine.build / "targets/healthy", *program("probe.py"))
+    del machine.environment["WANTED"]
+    printed = session_of(machine).resolve() / "confirm/output.txt"
+    expect_in(f"the rerun failed in another way; its output is in {printed}\n", expect_unproven(bisect(machine)).stderr, "stderr")
+
+
 def bisect_isolates_its_reruns_if_asked(machine):
     machine.plan(AGAIN)
     with Place(machine) as place:
