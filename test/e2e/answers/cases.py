@@ -346,10 +346,9 @@ def file_size_limit_does_not_stop_the_program(machine):
 
 def recording_without_the_launcher(machine):
     result = expect_success(machine.cudadiag("env"))
-    exports = result.stdout
-    expect_in(result.stderr.removeprefix("cudadiag: "), exports.splitlines(keepends=True)[-1], "what to do afterwards")
+    expect_in(result.stderr.removeprefix("cudadiag: "), result.stdout.splitlines(keepends=True)[-1], "what to do afterwards")
     machine.plan(FAULT)
-    machine.plain("sh", "-c", exports + '"$@"', "sh", *map(str, program("ten_launches.py")))
+    machine.plain("sh", "-c", result.stdout + '"$@"', "sh", *map(str, program("ten_launches.py")))
     expect_true_line(machine.report(), "ten_launches.py")
 
 
