@@ -1,5 +1,5 @@
 // The data of `cudadiag status`: the unfinished work and the waits of a run at one moment, or at its end. The writers
-// are in report/status/status_text.h.
+// are in report/status.h.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-#include "report/json.h"
-
 #include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"
+#include "report/writers.h"
 #include "session/manifest.h"
 
 namespace cudadiag::report {

@@ -7,7 +7,7 @@
 
 #include "diagnose/facts/model.h"
 #include "diagnose/reruns/gain.h"
-#include "report/text.h"
+#include "report/writers.h"
 
 namespace cudadiag::report {
 

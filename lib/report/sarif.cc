@@ -1,5 +1,3 @@
-#include "report/sarif.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,7 +11,8 @@
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"
-#include "report/sharing/redaction.h"
+#include "report/redaction.h"
+#include "report/writers.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::report {

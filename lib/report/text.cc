@@ -1,5 +1,3 @@
-#include "report/text.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
+#include "report/writers.h"
 
 namespace cudadiag::report {
 namespace {

@@ -3,7 +3,7 @@
 #include "session/notes/deliveries.h"
 
 #include "fuzz/reported.h"
-#include "report/sharing/redaction.h"
+#include "report/redaction.h"
 #include "session/area/area_reader.h"
 #include "session/notes/saved_call.h"
 #include "session/session_reader.h"

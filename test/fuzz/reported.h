@@ -5,12 +5,8 @@
 
 #include "diagnose/session_state.h"
 #include "diagnose/status.h"
-#include "report/html.h"
-#include "report/json.h"
-#include "report/sarif.h"
-#include "report/status/activity.h"
-#include "report/status/status_text.h"
-#include "report/text.h"
+#include "report/status.h"
+#include "report/writers.h"
 
 namespace cudadiag::test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/html.h"
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 using namespace cudadiag;

@@ -25,7 +25,7 @@
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/finding_text.h"
-#include "report/json.h"
+#include "report/writers.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/job_sessions.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "launch/environment.h"
-#include "report/text.h"
+#include "report/writers.h"
 #include "run/run_options.h"
 #include "session/session.h"
 #include "supervise/reruns/rerun_options.h"

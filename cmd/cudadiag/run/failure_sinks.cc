@@ -18,8 +18,7 @@
 #include "launch/children.h"
 #include "launch/endable_work.h"
 #include "launch/standard_descriptors.h"
-#include "report/json.h"
-#include "report/text.h"
+#include "report/writers.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

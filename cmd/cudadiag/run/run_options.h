@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "report/text.h"
+#include "report/writers.h"
 #include "run/failure_sinks.h"
 #include "supervise/recording.h"
 #include "supervise/reruns/rerun_options.h"

@@ -12,7 +12,7 @@
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
-#include "report/json.h"
+#include "report/writers.h"
 #include "session/ownership.h"
 #include "session/session_writer.h"
 #include "symbolize/source_excerpt.h"

@@ -8,8 +8,8 @@
 #include "diagnose/facts/model.h"
 #include "diagnose/pictures/pictures.h"
 #include "diagnose/session_state.h"
-#include "report/sharing/redaction.h"
-#include "report/text.h"
+#include "report/redaction.h"
+#include "report/writers.h"
 #include "session/session.h"
 
 namespace cudadiag::command {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "report/text.h"
+#include "report/writers.h"
 #include "session/session.h"
 
 namespace cudadiag::command {

@@ -10,7 +10,7 @@
 #include "diagnose/facts/model.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/session_state.h"
-#include "report/text.h"
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace device_test {

@@ -4,7 +4,7 @@
 
 #include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
-#include "report/text.h"
+#include "report/writers.h"
 #include "symbolize/file_time.h"
 
 namespace diagnosis_test {

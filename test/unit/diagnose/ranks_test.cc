@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/text.h"
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace ranks_test {

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "report/status/activity.h"
-#include "report/status/status_text.h"
+#include "report/status.h"
 #include "unit/analyse/picture_builder.h"
 
 namespace status_test {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "diagnose/session_state.h"
-#include "report/text.h"
+#include "report/writers.h"
 
 namespace thread_start_test {
 

@@ -1,9 +1,8 @@
-#include "report/html.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace html_test {

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "report/json.h"
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 using namespace cudadiag::diagnose;

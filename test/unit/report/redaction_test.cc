@@ -1,4 +1,4 @@
-#include "report/sharing/redaction.h"
+#include "report/redaction.h"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,9 @@
-#include "report/sarif.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace sarif_test {

@@ -1,5 +1,3 @@
-#include "report/text.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "diagnose/launch.h"
 #include "report/finding_text.h"
 #include "report/page.h"
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace text_test {

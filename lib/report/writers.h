@@ -1,5 +1,4 @@
-// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, and
-// those that name the ranks of a job. Uses colour only on request. Text from the target is made printable.
+// Writes a report as text, JSON, SARIF or HTML.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +6,14 @@
 #include <vector>
 
 #include "diagnose/facts/model.h"
+#include "diagnose/pictures/pictures.h"
 #include "report/page.h"
+#include "report/redaction.h"
 
 namespace cudadiag::report {
 
+// The text for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, and those that name the ranks
+// of a job. Uses colour only on request. Text from the target is made printable.
 enum class Verbosity { quiet, normal, verbose };  // quiet: a line for each finding; normal: 22 lines
 
 struct TextOptions {
@@ -46,5 +49,27 @@ CleanVerdict clean_verdict(const diagnose::Diagnosis& report);
 // Everything that is known: a page for each finding, then a page for the run. Every line has gone through
 // base::printable().
 std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options);
+
+// JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
+std::string write_json(const diagnose::Diagnosis& report);
+std::string write_schema();
+
+// SARIF 2.1.0 (OASIS), for code scanning, review tools and editors. Each finding is one result at its true line, with its
+// other lines as related locations, and with its whole stacks. Facts for which SARIF has no member are in `properties`.
+// `version` is cudadiag's version. Paths of files in the target's working directory are relative to it (uriBaseId
+// `SRCROOT`). The result is ASCII, and text from the target is made printable.
+std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
+
+// One file for a browser. It contains the verdict (line, grade and cause), the source around the line, drawings, and
+// everything that `-v` prints. Stacks are folded. The page has no script and loads nothing. Text that the target may
+// control is escaped, so that it cannot become markup.
+struct PageOptions {
+  const Redaction* redaction = nullptr;  // removes names of people, hosts and home folders; null to keep them
+  std::string version;                   // the version of cudadiag
+};
+
+// `pictures` has one entry for each finding, in the same order. Entries at the end may be missing.
+std::string write_html(const diagnose::Diagnosis& report, const std::vector<diagnose::FindingPictures>& pictures = {},
+                       const PageOptions& options = {});
 
 }  // namespace cudadiag::report

@@ -1,6 +1,4 @@
 // Writes the HTML page of a report.
-#include "report/html.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,9 +9,8 @@
 #include "diagnose/ranks/groups.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
-#include "report/html/figures.h"
-#include "report/html/markup.h"
-#include "report/text.h"
+#include "report/html_parts.h"
+#include "report/writers.h"
 
 namespace cudadiag::report {
 namespace {

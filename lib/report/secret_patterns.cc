@@ -1,4 +1,4 @@
-#include "report/sharing/secret_patterns.h"
+#include "report/secret_patterns.h"
 
 #include <algorithm>
 #include <array>

@@ -1,15 +1,23 @@
-// The activity of a run between two readings: operations per second by line and kernel, and unfinished work.
+// Writes the status of a run as text for people and as JSON for programs, and its activity between two readings:
+// operations per second by line and kernel, and unfinished work.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/status.h"
+#include "report/writers.h"
 
 namespace cudadiag::report {
+
+// Returns a state such as "running, initialised CUDA 62 s ago". `since_cuda`: see Status.
+std::string state_text(std::optional<bool> goes_on, std::optional<double> seconds, bool since_cuda);
+std::string write_status_text(const diagnose::Status& status, const TextOptions& options);
+std::string write_status_json(const diagnose::Status& status);
 
 struct Busy {
   std::string name;  // a kernel, or "train.py:41, forward"

@@ -1,4 +1,4 @@
-#include "report/sharing/redaction.h"
+#include "report/redaction.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/json_limits.h"
 #include "report/json_values.h"
-#include "report/sharing/secret_patterns.h"
+#include "report/secret_patterns.h"
 
 namespace cudadiag::report {
 
