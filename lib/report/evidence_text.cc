@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <variant>
 
-#include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
@@ -44,7 +43,7 @@ std::string line_by_code(const diagnose::Access& access, const std::string& what
 
 }  // namespace
 
-std::vector<std::string> access_lines(const diagnose::Finding& finding, bool verbose) {
+Lines access_lines(const diagnose::Finding& finding, bool verbose) {
   if (!finding.access) return {};
   const diagnose::Access& access = *finding.access;
   constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
@@ -62,7 +61,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
     text += fmt::format(" by block {} thread {}", diagnose::dimensions(*access.block),
                         diagnose::dimensions(*access.thread));
   }
-  std::vector<std::string> lines = {text + threads_of(access)};
+  Lines lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
     lines.push_back(
@@ -115,15 +114,15 @@ std::string memory_text(const diagnose::PointedMemory& allocation, const std::st
 }  // namespace
 
 std::string argument_line(const diagnose::Argument& argument, const std::string& directory) {
-  std::string line = base::printable(argument.name.empty() ? "argument" : argument.name);
+  std::string line = argument.name.empty() ? "argument" : argument.name;
   const auto word = [&](const std::string& text) {
     if (!text.empty()) line += ' ' + text;
   };
   const auto clause = [&](const std::string& text) { line += ", " + text; };
-  word(base::printable(argument.dtype));
+  word(argument.dtype);
   word(causes::subscript(argument.shape));
-  word(base::printable(argument.device));
-  if (!argument.value.empty()) word("= " + base::printable(argument.value));
+  word(argument.device);
+  if (!argument.value.empty()) word("= " + argument.value);
   if (argument.min) clause("min " + text_of(*argument.min));
   if (argument.max) clause("max " + text_of(*argument.max));
   if (argument.outside.value_or(0) > 0) clause(outside_text(argument));
@@ -134,14 +133,14 @@ std::string argument_line(const diagnose::Argument& argument, const std::string&
   return line;
 }
 
-std::vector<std::string> argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+Lines argument_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
   std::vector<std::size_t> order;
   if (finding.cause) order = finding.cause->proof;
   if (!verbose && order.size() > kProvingNamed) order.resize(kProvingNamed);
   for (std::size_t i = 0; verbose && i < finding.arguments.size(); ++i) {
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
   }
-  std::vector<std::string> lines;
+  Lines lines;
   for (const std::size_t i : order) {
     if (i < finding.arguments.size()) lines.push_back(argument_line(finding.arguments[i], directory));
   }
@@ -157,15 +156,15 @@ constexpr std::size_t kFunctionColumns = 40;
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
   const std::string relative = diagnose::relative_path(file, directory);
   if (verbose || !relative.starts_with('/')) return relative;
-  return base::printable(std::filesystem::path(file).filename().string());
+  return std::filesystem::path(file).filename().string();
 }
 
 std::string place_of(const diagnose::Device& device, const std::string& directory, bool verbose) {
   if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
   if (device.function.empty()) return "line: unknown (the code is not in the core dump)";
   const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
-  return fmt::format("{}+{:#x} (no line information)",
-                     base::printable(diagnose::short_kernel_name(device.function, columns)), device.offset);
+  return fmt::format("{}+{:#x} (no line information)", diagnose::short_kernel_name(device.function, columns),
+                     device.offset);
 }
 
 std::string threads_of(const diagnose::Device& device, bool verbose) {
@@ -185,47 +184,45 @@ std::string threads_of(const diagnose::Device& device, bool verbose) {
 
 }  // namespace
 
-std::vector<std::string> device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+Lines device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
   if (!finding.device) {
-    const std::string why = finding.device_unknown.empty() ? "no rerun" : base::printable(finding.device_unknown);
+    const std::string why = finding.device_unknown.empty() ? "no rerun" : finding.device_unknown;
     return {"line, block, thread: unknown (" + why + ")"};
   }
   const diagnose::Device& device = *finding.device;
   std::string place = place_of(device, directory, verbose);
-  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + base::printable(device.function);
+  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + device.function;
   if (!device.inlined.empty()) {
     const std::filesystem::path header(device.inlined.front().file);
-    place += fmt::format(" (in {}, inlined)", base::printable(header.filename().string()));
+    place += fmt::format(" (in {}, inlined)", header.filename().string());
   }
   if (device.line_by_sanitizer && device.threads_by_sanitizer) {
     place = "compute-sanitizer: " + place;
   } else if (device.line_by_sanitizer) {
     place += " (compute-sanitizer)";
   }
-  std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
+  Lines lines = {place + "  " + threads_of(device, verbose)};
   if (verbose) {
     for (const diagnose::Location& inner : device.inlined) {
       lines.push_back(fmt::format("in {}:{}", file_of(inner.file, directory, verbose), inner.line));
     }
     for (const diagnose::Location& caller : device.callers) {
       lines.push_back(fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
-                                  caller.function.empty() ? "an unknown function" : base::printable(caller.function)));
+                                  caller.function.empty() ? "an unknown function" : caller.function));
     }
   }
   if (device.assertions > 0) {
     lines.push_back(device.message.empty() ? "an assertion without text failed"
-                                           : "assertion `" + base::printable(device.message) + "` failed");
+                                           : "assertion `" + device.message + "` failed");
   } else if (!device.message.empty()) {
-    lines.push_back(base::printable(device.message));
+    lines.push_back(device.message);
   } else if (device.asserted) {
     lines.emplace_back(device.of_first_run ? "only the program's own output can contain the text of the assertion"
                                            : "the text of the assertion is not in the rerun's output");
   }
   const std::string exception =
-      device.exception.empty()
-          ? ""
-          : base::printable(device.exception) + (device.of_first_run ? " in this run; " : " in a rerun; ");
-  lines.push_back(exception + base::printable(device.join));
+      device.exception.empty() ? "" : device.exception + (device.of_first_run ? " in this run; " : " in a rerun; ");
+  lines.push_back(exception + device.join);
   return lines;
 }
 
@@ -259,26 +256,25 @@ std::string first_line(const diagnose::Origin& origin, const std::string& direct
   const bool is_seen = origin.known_by == analyse::Fact::measured;
   std::string text =
       fmt::format("{} {} {}", value_of(first), how(first.role, is_seen), diagnose::place(first.location, directory));
-  if (!first.location.source.empty()) text += ": " + base::printable(first.location.source);
+  if (!first.location.source.empty()) text += ": " + first.location.source;
   if (first.batch && first.sample) {
     text += fmt::format("; sample {} of the data set, in batch {}", *first.sample, *first.batch);
   } else if (first.batch) {
     text += fmt::format("; batch {}", *first.batch);
   } else if (first.role == Role::made) {
-    text += fmt::format(" ({})", base::printable(first.op));
+    text += fmt::format(" ({})", first.op);
   }
   return text + fmt::format(" [{}]", diagnose::word(grade(origin.known_by)));
 }
 
 }  // namespace
 
-std::vector<std::string> origin_lines(const diagnose::Origin& origin, const std::string& directory) {
-  std::vector<std::string> lines = {first_line(origin, directory)};
+Lines origin_lines(const diagnose::Origin& origin, const std::string& directory) {
+  Lines lines = {first_line(origin, directory)};
   for (std::size_t i = 1; i < origin.steps.size(); ++i) {
     const OriginStep& step = origin.steps[i];
     const std::string source = step.location.source.empty() ? step.op : step.location.source;
-    lines.push_back(
-        fmt::format("it passed through {}: {}", diagnose::place(step.location, directory), base::printable(source)));
+    lines.push_back(fmt::format("it passed through {}: {}", diagnose::place(step.location, directory), source));
   }
   return lines;
 }
@@ -310,20 +306,17 @@ std::string what_is_wrong(const diagnose::Argument& argument, const std::string&
                      size_text(allocation.bytes), made);
 }
 
-void add_line(std::vector<std::string>& lines, const std::string& text) { lines.push_back(base::printable(text)); }
-
 }  // namespace
 
-std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
-                                             bool verbose) {
-  std::vector<std::string> lines;
+Lines wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+  Lines lines;
   if (finding.cause && !finding.cause->proof.empty() && !verbose) return lines;
   std::size_t wrong = 0;
   bool exact = false;
   for (const diagnose::Argument& argument : finding.arguments) {
     if (!argument.points_amiss()) continue;
     exact |= argument.bytes.has_value();
-    if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
+    if (++wrong <= kPointersNamed || verbose) lines.push_back(what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // A kernel need not use all its arguments, so a bad pointer among them is only a hint. A copy always accesses all the
@@ -332,35 +325,35 @@ std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, c
   return lines;
 }
 
-std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
-  std::vector<std::string> lines;
+Lines tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
+  Lines lines;
   if (!memory.tensors) return lines;
   const diagnose::TensorMemory& tensors = *memory.tensors;
-  add_line(lines,
-           fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free block was {}{}",
-                       size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
-                       tensors.times > 1 ? fmt::format("; memory ran out {} times", tensors.times) : ""));
+  lines.push_back(fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free block was {}{}",
+                              size_text(tensors.reserved), size_text(tensors.allocated),
+                              size_text(tensors.largest_free),
+                              tensors.times > 1 ? fmt::format("; memory ran out {} times", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
-    add_line(lines, "enough memory was free, but only in smaller blocks: the memory is fragmented");
+    lines.push_back("enough memory was free, but only in smaller blocks: the memory is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];
-    add_line(lines, fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
-                                holder.count == 1 ? "" : "s",
-                                holder.location.line == 0 ? "none of your lines"
-                                                          : diagnose::place(holder.location, directory)));
+    lines.push_back(
+        fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
+                    holder.count == 1 ? "" : "s",
+                    holder.location.line == 0 ? "none of your lines" : diagnose::place(holder.location, directory)));
   }
   for (const diagnose::TensorMemory::Exception& exception : tensors.exceptions) {
-    add_line(lines, fmt::format("{} kept alive by the {} raised at {}: leave its except block before retrying",
-                                size_text(exception.bytes), base::printable(exception.type),
+    lines.push_back(fmt::format("{} kept alive by the {} raised at {}: leave its except block before retrying",
+                                size_text(exception.bytes), exception.type,
                                 diagnose::place(exception.location, directory)));
   }
   return lines;
 }
 
-std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
-  std::vector<std::string> lines;
+Lines memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
+  Lines lines;
   std::string text;
   if (memory.asked > 0) text = fmt::format("{} requested, ", size_text(memory.asked));
   if (memory.total) {
@@ -368,7 +361,7 @@ std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const s
   }
   text += fmt::format("this process held {}{}", memory.whole ? "" : "at least ", size_text(memory.held));
   if (memory.peak > memory.held) text += fmt::format(", at its peak {}", size_text(memory.peak));
-  add_line(lines, text);
+  lines.push_back(text);
   for (std::size_t i = 0; i < memory.holders.size(); ++i) {
     if (!verbose && i == kHoldersNamed) {
       lines.push_back(fmt::format("{} more: see -v", memory.holders.size() - i));
@@ -380,12 +373,12 @@ std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const s
                                   : diagnose::place(holder.location, directory);
     const std::string pieces =
         holder.count == 1 ? "" : fmt::format(" in {} allocations", diagnose::thousands(holder.count));
-    add_line(lines, fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
+    lines.push_back(fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
   for (std::string& line : tensor_lines(memory, directory, verbose)) lines.push_back(std::move(line));
   for (const diagnose::OtherProcess& other : memory.others) {
     lines.push_back(fmt::format("{} held by process {}{} after this one had ended", size_text(other.bytes), other.pid,
-                                other.name.empty() ? "" : " (" + base::printable(other.name) + ")"));
+                                other.name.empty() ? "" : " (" + other.name + ")"));
   }
   return lines;
 }

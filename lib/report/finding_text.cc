@@ -53,64 +53,99 @@ std::string headline_at(const diagnose::Location& location, const diagnose::Find
   return fmt::format("{}{} in {}", base::printable(finding.title), size, place_in(location, finding, directory));
 }
 
+// The rows of a finding. write() is their list: the label, the lines, how many lines to keep, and the sacrifice.
 class FindingText {
  public:
-  FindingText(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
-              const std::string& directory, bool verbose)
+  FindingText(Page& page, const diagnose::Finding& finding, const Lines& ranks, const std::string& directory,
+              bool verbose)
       : page_(page), finding_(finding), ranks_(ranks), directory_(directory), verbose_(verbose) {}
 
   void write() {
+    if (finding_.race) return write_race(*finding_.race);
     title();
-    file();
+    add("File", file(), 1, 0);
     excerpt();
-    inferred_line(diagnose::Role::eager, "Eager", "(inferred: the program fails there without torch.compile)");
-    inferred_line(diagnose::Role::source, "Inside",
-                  "(inferred from the names in the code that torch.compile generated)");
-    why();
+    add_lines_from(diagnose::Role::eager, "Eager", "(inferred: the program fails there without torch.compile)");
+    add_lines_from(diagnose::Role::source, "Inside",
+                   "(inferred from the names in the code that torch.compile generated)");
+    add_prose("Why", why(), 1, 3, Topic::cause);
+    if (verbose_ && finding_.cause) {
+      add_prose("Means", {finding_.text}, 1, 0);
+      page_.add({.label = "See", .lines = unless_empty(finding_.cause->link), .wide = Wide::stays, .is_link = true});
+    }
     if (finding_.origin) add("Origin", origin_lines(*finding_.origin, directory_), 1, 3);
-    access();
-    if (verbose_)
-      add("Grade",
-          {fmt::format("{}: {}", diagnose::word(finding_.evidence.grade()),
-                       diagnose::meaning(finding_.evidence.grade()))},
-          1, 0, Topic::evidence);
-    tell("Known", {base::printable(finding_.evidence.text())}, 1, 3, Topic::evidence);
-    maybe();
-    ranks();
-    uses();
-    fix();
-    blamed();
-    noticed();
-    launch();
+    add("Access", access_lines(finding_, verbose_), 1, 4);
+    if (verbose_) add("Grade", {grade_and_meaning()}, 1, 0, Topic::evidence);
+    add_prose("Known", {finding_.evidence.text()}, 1, 3, Topic::evidence);
+    add("Maybe", candidates(), kCandidatesNamed + 1, 1);
+    add_prose("Ranks", ranks_, std::min<std::size_t>(ranks_.size(), 4), 0);
+    add_uses();
+    add_prose("Fix", finding_.fix, 1, 3, Topic::fix);
+    add_blame();
+    add("Time", noticed(), 1, 5);
+    add_launch();
     add("Args", wrong_pointer_lines(finding_, directory_, verbose_), 2, 2);
-    watched();
-    inputs();
-    saved_launch();
+    add("Watched", watched(), 2, 4);
+    add("Inputs", inputs(), 2, 3);
+    add("Alone", saved_launch(), 0, 3);
     if (finding_.memory_use) add("Held", memory_lines(*finding_.memory_use, directory_, verbose_), 4, 2);
-    if ((async() && finding_.code != 0) || finding_.device) device();
-    witnesses();
-    stack();
-    if (verbose_) process();
+    add("Device", device(), 1, 4);
+    if (finding_.memory) add_prose("Memory", {finding_.memory->text}, 1, 6);
+    add_prose("Witness", finding_.witnesses, 0, 6);
+    add_stack();
+    if (verbose_) add("In", {process()}, 1, 0);
   }
 
  private:
-  bool async() const { return analyse::is_asynchronous(finding_.kind); }
-
-  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
-           Topic topic = Topic::fact) {
-    page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain,
-                              verbose_ ? Wide::stays : Wide::wraps, false, topic});
+  void write_race(const diagnose::ResolvedRace& race) {
+    race_title();
+    for (const symbolize::SourceLine& line : finding_.excerpt) {
+      page_.add({.lines = {fmt::format("  {} {:>3} | {}", mark(line), line.number, line.text)},
+                 .sacrifice = 2,
+                 .wide = verbose_ ? Wide::stays : Wide::is_cut,
+                 .topic = Topic::source});
+    }
+    add_prose("", changed_source(), 1, 0);
+    add_prose("Why", {finding_.text}, 1, 0, Topic::cause);
+    add_prose("Tensor", race_tensors(race), 1, 4);
+    add_prose("Bytes", shared_bytes(race), 1, 5);
+    add("First", racing_access_lines(race.accesses[0], directory_, verbose_), 2, 3);
+    add("Then", racing_access_lines(race.accesses[1], directory_, verbose_), 2, 3);
+    add_prose("Missing", {race.missing}, 1, 0);
+    add_prose("Fix", finding_.fix, 1, 3, Topic::fix);
+    add_prose("Memory", race_memory(race, directory_), 1, 6);
+    if (race.times > 1) add_prose("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
+    add_prose("Known", {finding_.evidence.text()}, 1, 4, Topic::evidence);
   }
 
-  // Adds a section of sentences. Sentences wrap at spaces even with -v, because users do not search the output for
-  // them.
-  void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice,
-            Topic topic = Topic::fact) {
-    page_.sections.push_back(
-        {std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps, false, topic});
+  bool async() const { return analyse::is_asynchronous(finding_.kind); }
+
+  void add(std::string label, Lines lines, std::size_t at_least, int sacrifice, Topic topic = Topic::fact) {
+    page_.add({.label = std::move(label),
+               .lines = std::move(lines),
+               .at_least = at_least,
+               .sacrifice = sacrifice,
+               .wide = verbose_ ? Wide::stays : Wide::wraps,
+               .topic = topic});
+  }
+
+  // Adds sentences. They wrap at spaces even with -v, because users do not search the output for them.
+  void add_prose(std::string label, Lines sentences, std::size_t at_least, int sacrifice, Topic topic = Topic::fact) {
+    page_.add({.label = std::move(label),
+               .lines = std::move(sentences),
+               .at_least = at_least,
+               .sacrifice = sacrifice,
+               .topic = topic});
   }
 
   std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
+
+  void add_title(const std::string& text, const std::string& tag, std::size_t edge, bool fits) {
+    page_.add({.lines = {fits ? justify(text, tag, edge) : text + "  " + tag},
+               .ink = Ink::headline,
+               .wide = verbose_ ? Wide::stays : Wide::wraps,
+               .topic = Topic::headline});
+  }
 
   // Never shortens the error or the line, and gives the file's name instead of its path. If the title is too long,
   // shortens the function's name, or drops it if only a few characters would remain.
@@ -128,14 +163,14 @@ class FindingText {
     const std::size_t edge = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
     if (whole > edge && edge < least + kLeast) text = short_text;
     const bool fits = !verbose_ && edge <= page_.columns;
-    page_.sections.push_back({"",
-                              {fits ? justify(text, tag, edge) : text + "  " + tag},
-                              1,
-                              0,
-                              Ink::headline,
-                              verbose_ ? Wide::stays : Wide::wraps,
-                              false,
-                              Topic::headline});
+    add_title(text, tag, edge, fits);
+  }
+
+  void race_title() {
+    const std::size_t edge = std::min(page_.columns, kRightEdge);
+    const std::string title = "cudadiag: " + race_headline(finding_, directory_, false),
+                      tag = fmt::format("[{}]", diagnose::word(finding_.evidence.grade()));
+    add_title(title, tag, edge, !verbose_ && title.size() + tag.size() + 2 <= edge);
   }
 
   // Counts the operations that may have failed.
@@ -168,39 +203,38 @@ class FindingText {
   }
 
   // The title gives only the file's name.
-  void file() {
+  Lines file() {
     const std::string path = diagnose::relative_path(finding_.location.file, directory_);
-    if (path.find('/') == std::string::npos) return;
+    if (path.find('/') == std::string::npos) return {};
     if (!verbose_ && stack_lines().find(path) != std::string::npos) {
       path_in_stack_ = fmt::format("{}:{}", path, finding_.location.line);
-      return;
+      return {};
     }
     const auto has_path = [&](const auto& frame) { return frame.file == finding_.location.file; };
     const bool listed =
         std::ranges::any_of(finding_.stack.python, has_path) || std::ranges::any_of(finding_.stack.native, has_path);
-    if (!verbose_ || !listed) add("File", {path}, 1, 0);
+    return verbose_ && listed ? Lines() : Lines{path};
   }
 
   void excerpt() {
     if (!finding_.location.called_from.empty()) {
-      const std::string why = finding_.why_no_line.empty() ? "" : " (" + base::printable(finding_.why_no_line) + ")";
+      const std::string why = finding_.why_no_line.empty() ? "" : " (" + finding_.why_no_line + ")";
       add("", {fmt::format("        called from {}{}", place(finding_.location.nearest()), why)}, 1, 0);
     }
     source();
     if (finding_.excerpt.empty()) {
       if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
       const std::string why = symbolize::why_no_source(finding_.location.nearest().file);
-      if (!why.empty()) add("", {"        (" + base::printable(why) + ")"}, 1, 0);
+      if (!why.empty()) add("", {"        (" + why + ")"}, 1, 0);
       if (!finding_.why_no_line.empty() && finding_.location.called_from.empty()) {
-        add("", {"        (" + base::printable(finding_.why_no_line) + ")"}, 1, 0);
+        add("", {"        (" + finding_.why_no_line + ")"}, 1, 0);
       }
     }
-    if (const std::string changed = diagnose::changed_source_text(finding_); !changed.empty())
-      add("", {"        " + changed}, 1, 0);
+    add("", changed_source(), 1, 0);
     if (!finding_.source_newer_than.empty()) {
       add("",
           {fmt::format("        (the file was modified after {}: the line may have been different)",
-                       base::printable(finding_.source_newer_than))},
+                       finding_.source_newer_than)},
           1, 0);
     }
     graph();
@@ -208,8 +242,17 @@ class FindingText {
     thread_start();
     const auto& around = finding_.location.called_from;
     if (!finding_.caller || (!around.empty() && diagnose::same_line(around.front(), *finding_.caller))) return;
-    const std::string via = finding_.via.empty() ? "" : " (" + base::printable(finding_.via) + ")";
+    const std::string via = finding_.via.empty() ? "" : " (" + finding_.via + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  Lines changed_source() const {
+    const std::string changed = diagnose::changed_source_text(finding_);
+    return changed.empty() ? Lines() : Lines{"        " + changed};
+  }
+
+  char mark(const symbolize::SourceLine& line) const {
+    return line.number == finding_.location.nearest().line ? '>' : ' ';
   }
 
   void source() {
@@ -218,30 +261,26 @@ class FindingText {
       digits = std::max(digits, std::to_string(line.number).size());
     }
     for (const symbolize::SourceLine& line : finding_.excerpt) {
-      const bool marked = line.number == finding_.location.nearest().line;
+      const bool marked = mark(line) == '>';
       const std::string text =
-          fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, base::printable(line.text));
+          fmt::format("  {} {:>{}} | {}", mark(line), line.number, digits, base::printable(line.text));
       const std::string call = marked ? which_call() : "";
       const std::size_t whole = base::width(text) + base::width("  ") + base::width(call);
       const std::size_t edge =
           verbose_ ? std::max(kRightEdge, whole) : std::min(page_.columns, std::max(kRightEdge, whole));
-      page_.sections.push_back({"",
-                                {call.empty() ? text : justify(text, call, edge)},
-                                1,
-                                0,
-                                marked ? Ink::marked : Ink::plain,
-                                verbose_ ? Wide::stays : Wide::is_cut,
-                                false,
-                                Topic::source});
+      page_.add({.lines = {call.empty() ? text : justify(text, call, edge)},
+                 .ink = marked ? Ink::marked : Ink::plain,
+                 .wide = verbose_ ? Wide::stays : Wide::is_cut,
+                 .topic = Topic::source});
     }
   }
 
   // Adds the line that created the node of a backward kernel, and the line that called backward().
   void backward() {
     if (!finding_.backward) return;
-    const std::string node = base::printable(finding_.backward->node);
+    const std::string node = finding_.backward->node;
     std::string run = node.empty() ? "" : "created " + node;
-    std::vector<std::string> lines;
+    Lines lines;
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::forward)
         lines = {fmt::format("{} ({})", place(related.location),
@@ -251,7 +290,7 @@ class FindingText {
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = {fmt::format("unknown for {}: {}", node, base::printable(finding_.backward->because))};
+      lines = {fmt::format("unknown for {}: {}", node, finding_.backward->because)};
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
@@ -266,11 +305,11 @@ class FindingText {
   }
 
   // Adds a line of a compiled function that the finding's own line does not show, and how it was inferred.
-  void inferred_line(diagnose::Role role, const char* label, const char* how) {
+  void add_lines_from(diagnose::Role role, const char* label, const char* how) {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != role) continue;
-      std::vector<std::string> lines = {fmt::format("{} {}", place(related.location), how)};
-      if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
+      Lines lines = {fmt::format("{} {}", place(related.location), how)};
+      if (!related.location.source.empty()) lines.push_back(related.location.source);
       add(label, std::move(lines), 2, 0);
     }
   }
@@ -281,7 +320,7 @@ class FindingText {
     const std::string replay = finding_.launch->replay
                                    ? fmt::format("replay {}", diagnose::thousands(*finding_.launch->replay))
                                    : "unknown replay";
-    std::vector<std::string> lines;
+    Lines lines;
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::capture)
         lines.push_back(fmt::format("captured at {}", place(related.location)));
@@ -295,96 +334,78 @@ class FindingText {
     add("Graph", std::move(lines), kept, 0);
   }
 
-  void maybe() {
-    std::vector<std::string> lines;
+  // If all launches are on one line, the rows above already show that line.
+  Lines candidates() const {
+    Lines lines;
     const auto& candidates = finding_.candidates;
+    if (candidates.size() < 2) return lines;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!verbose_ && i == kCandidatesNamed && candidates.size() > i + 1) {
         lines.push_back(fmt::format("{} more: see -v", candidates.size() - i));
         break;
       }
-      lines.push_back(fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch),
-                                  base::printable(candidates[i].because)));
+      lines.push_back(
+          fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch), candidates[i].because));
     }
-    // If all launches are on one line, the text above already shows that line.
-    if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
+    return lines;
   }
 
   // Adds the line that used a value that is not finite.
-  void uses() {
+  void add_uses() {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role == diagnose::Role::used && !related.location.source.empty()) {
-        add("Used", {fmt::format("{} {}", place(related.location), base::printable(related.location.source))}, 1, 3);
+        add("Used", {fmt::format("{} {}", place(related.location), related.location.source)}, 1, 3);
       }
     }
   }
 
-  void ranks() {
-    if (ranks_.empty()) return;
-    std::vector<std::string> lines;
-    for (const std::string& line : ranks_) lines.push_back(base::printable(line));
-    const std::size_t kept = std::min<std::size_t>(lines.size(), 4);
-    tell("Ranks", std::move(lines), kept, 0);
-  }
-
   std::string of(const diagnose::Launch& launch) const {
     if (launch.kernel.empty()) return fmt::format(" ({})", word(launch.operation));
-    return " (" + base::printable(diagnose::short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) +
-           ")";
+    return " (" + diagnose::short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30) + ")";
   }
 
-  // Gives the cause or, if it is unknown, the general meaning of the error. With -v, always adds the general meaning.
-  void why() {
-    std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
+  // Gives the cause or, if it is unknown, the general meaning of the error. With -v, `Means` always gives the meaning.
+  Lines why() const {
+    Lines lines = {finding_.cause ? finding_.cause->text : finding_.text};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
-    tell("Why", std::move(lines), 1, 3, Topic::cause);
-    if (!verbose_ || !finding_.cause) return;
-    tell("Means", {base::printable(finding_.text)}, 1, 0);
-    if (finding_.cause->link.empty()) return;
-    add("See", {base::printable(finding_.cause->link)}, 1, 0);
-    page_.sections.back().is_link = true;
+    return lines;
   }
 
-  void fix() {
-    std::vector<std::string> lines;
-    for (const std::string& step : finding_.fix) lines.push_back(base::printable(step));
-    tell("Fix", std::move(lines), 1, 3, Topic::fix);
+  std::string grade_and_meaning() const {
+    const analyse::Grade grade = finding_.evidence.grade();
+    return fmt::format("{}: {}", diagnose::word(grade), diagnose::meaning(grade));
   }
 
   // In a short run, the time adds nothing to the report.
-  void noticed() {
+  Lines noticed() const {
     constexpr double kLong = 60;
     const auto& noticed = finding_.noticed;
-    if (!noticed || (!verbose_ && noticed->since_cuda < kLong)) return;
-    add("Time",
-        {fmt::format("{}, {} after the process initialised CUDA",
-                     session::iso_time(static_cast<std::time_t>(noticed->unix_seconds)),
-                     diagnose::duration(noticed->since_cuda))},
-        1, 5);
+    if (!noticed || (!verbose_ && noticed->since_cuda < kLong)) return {};
+    return {fmt::format("{}, {} after the process initialised CUDA",
+                        session::iso_time(static_cast<std::time_t>(noticed->unix_seconds)),
+                        diagnose::duration(noticed->since_cuda))};
   }
 
-  void blamed() {
+  void add_blame() {
     if (finding_.kind == analyse::Kind::capture_violation) {
       for (const diagnose::Related& related : finding_.related) {
         if (related.role == diagnose::Role::capture) add("Capture", {"begun at " + place(related.location)}, 1, 0);
       }
     }
-    const std::string text = blamed_text(finding_, directory_);
-    if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
-    if (text.empty()) return;
-    add("Blamed", {text}, 2, 0, Topic::blame);
+    Lines lines = unless_empty(blamed_text(finding_, directory_));
+    if (lines.empty()) return add("Call", unless_empty(finding_.reported_api), 1, 0);
     // The program sees only the status that this library returns, such as CUBLAS_STATUS_ALLOC_FAILED.
     if (async() && !finding_.reported_library.empty()) {
-      page_.sections.back().lines.push_back(fmt::format("{} issued that call; its own status hides this error",
-                                                        base::printable(finding_.reported_library)));
+      lines.push_back(fmt::format("{} issued that call; its own status hides this error", finding_.reported_library));
     }
+    add("Blamed", std::move(lines), 2, 0, Topic::blame);
   }
 
   // Adds the values that were captured at watched lines, newest first.
-  void watched() {
+  Lines watched() const {
     constexpr std::size_t kMost = 3;
-    if (finding_.watched.empty()) return;
-    std::vector<std::string> lines;
+    Lines lines;
+    if (finding_.watched.empty()) return lines;
     for (auto at = finding_.watched.rbegin(); at != finding_.watched.rend(); ++at) {
       if (!verbose_ && static_cast<std::size_t>(at - finding_.watched.rbegin()) == kMost) break;
       std::string line = fmt::format("{} visit {}:", place(at->location), diagnose::thousands(at->visit));
@@ -394,29 +415,27 @@ class FindingText {
     }
     lines.push_back(
         fmt::format("reading these values added {} ms to the run", diagnose::thousands(finding_.watched_milliseconds)));
-    add("Watched", std::move(lines), 2, 4);
+    return lines;
   }
 
-  void inputs() {
-    if (!finding_.inputs) return;
+  Lines inputs() const {
+    if (!finding_.inputs) return {};
     const diagnose::Inputs& inputs = *finding_.inputs;
-    std::vector<std::string> lines = {
-        fmt::format("{}, {} tensor{}, {}: {}", base::printable(inputs.op), inputs.tensors,
-                    inputs.tensors == 1 ? "" : "s", size_text(inputs.bytes), base::printable(inputs.folder)),
-        "replay.py in that folder repeats the call: " + inputs.outcome};
-    for (const std::string& missing : inputs.missing) lines.push_back("not saved exactly: " + base::printable(missing));
-    add("Inputs", std::move(lines), 2, 3);
+    Lines lines = {fmt::format("{}, {} tensor{}, {}: {}", inputs.op, inputs.tensors, inputs.tensors == 1 ? "" : "s",
+                               size_text(inputs.bytes), inputs.folder),
+                   "replay.py in that folder repeats the call: " + inputs.outcome};
+    for (const std::string& missing : inputs.missing) lines.push_back("not saved exactly: " + missing);
+    return lines;
   }
 
-  void saved_launch() {
-    if (!finding_.saved_launch) return;
+  Lines saved_launch() const {
+    if (!finding_.saved_launch) return {};
     const diagnose::SavedLaunch& saved = *finding_.saved_launch;
-    std::vector<std::string> lines = {base::printable(session::sentence(saved.tally, saved.failed_alone)),
-                                      "cudadiag replay " + diagnose::shell_word(saved.folder)};
-    add("Alone", std::move(lines), 0, 3);
+    return {session::sentence(saved.tally, saved.failed_alone),
+            "cudadiag replay " + diagnose::shell_word(saved.folder)};
   }
 
-  void launch() {
+  void add_launch() {
     if (!finding_.launch || finding_.launch->operation == session::Work::call) return;
     const diagnose::Launch& launch = *finding_.launch;
     std::string facts;
@@ -438,29 +457,16 @@ class FindingText {
     }
     const std::size_t room = page_.columns - kLabelWidth;
     const std::size_t columns = std::max<std::size_t>(room > base::width(facts) ? room - base::width(facts) : 0, 16);
-    const std::string kernel =
-        base::printable(verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns));
+    const std::string kernel = verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns);
     add("Kernel", {(kernel.empty() ? "name unknown" : kernel) + facts}, 1, kDroppable);
   }
 
-  void access() {
-    std::vector<std::string> lines = access_lines(finding_, verbose_);
-    if (!lines.empty()) add("Access", std::move(lines), 1, 4);
+  Lines device() const {
+    const bool wanted = (async() && finding_.code != 0) || finding_.device;
+    return wanted && (verbose_ || finding_.device) ? device_lines(finding_, directory_, verbose_) : Lines();
   }
 
-  void device() {
-    if (!verbose_ && !finding_.device) return;
-    add("Device", device_lines(finding_, directory_, verbose_), 1, 4);
-  }
-
-  void witnesses() {
-    if (finding_.memory) tell("Memory", {base::printable(finding_.memory->text)}, 1, 6);
-    std::vector<std::string> lines;
-    for (const std::string& sentence : finding_.witnesses) lines.push_back(base::printable(sentence));
-    if (!lines.empty()) tell("Witness", std::move(lines), 0, 6);
-  }
-
-  void stack() {
+  void add_stack() {
     if (verbose_) {
       add("Python", python_stack_lines(finding_.stack.python, directory_), 0, 0, Topic::stack);
       if (finding_.thread_start)
@@ -468,10 +474,7 @@ class FindingText {
       add("Native", native_stack_lines(finding_.stack, directory_), 0, 0, Topic::stack);
       return;
     }
-    const std::string text = stack_lines();
-    if (text.empty()) return;
-    add("Stack", {text}, 1, 6);
-    page_.sections.back().in_short = path_in_stack_;
+    page_.add({.label = "Stack", .lines = unless_empty(stack_lines()), .sacrifice = 6, .in_short = path_in_stack_});
   }
 
   // Names as many frames as fit into two rows, and at least the innermost one.
@@ -480,22 +483,22 @@ class FindingText {
     std::string text;
     for (std::size_t frames = kMost; frames > 0; --frames) {
       text = stack_text(finding_.stack, directory_, frames);
-      if (page_.rows({"Stack", {}}, text).size() <= kRows) break;
+      if (page_.rows({.label = "Stack"}, text).size() <= kRows) break;
     }
     return text;
   }
 
-  void process() {
+  std::string process() const {
     std::string line = fmt::format("pid {}", finding_.pid);
     if (finding_.rank) line += fmt::format(", rank {}", *finding_.rank);
-    if (!finding_.host.empty()) line += ", host " + base::printable(finding_.host);
+    if (!finding_.host.empty()) line += ", host " + finding_.host;
     if (finding_.launch && finding_.launch->thread != 0) line += fmt::format(", thread {}", finding_.launch->thread);
-    add("In", {line}, 1, 0);
+    return line;
   }
 
   Page& page_;
   const diagnose::Finding& finding_;
-  const std::vector<std::string>& ranks_;
+  const Lines& ranks_;
   const std::string& directory_;
   const bool verbose_;
   std::string path_in_stack_;  // the file and the line, if only the stack has the path
@@ -519,9 +522,8 @@ std::string headline(const diagnose::Finding& finding, const std::string& direct
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
-void add_finding(Page& page, const diagnose::Finding& finding, const std::vector<std::string>& ranks,
-                 const std::string& directory, bool verbose) {
-  if (finding.race) return add_race(page, finding, directory, verbose);
+void add_finding(Page& page, const diagnose::Finding& finding, const Lines& ranks, const std::string& directory,
+                 bool verbose) {
   FindingText(page, finding, ranks, directory, verbose).write();
 }
 

@@ -87,12 +87,18 @@ std::string justify(std::string_view left, std::string_view right, std::size_t c
       columns > base::width(text) + base::width(right) ? columns - base::width(text) - base::width(right) : 2, right);
 }
 
+void Page::add(Section section) {
+  if (section.lines.empty()) return;
+  for (std::string& line : section.lines) line = base::printable(line);
+  sections.push_back(std::move(section));
+}
+
 std::vector<std::string> Page::rows(const Section& section, std::string_view text) const {
   const std::size_t label = section.label.empty() ? 0 : kLabelWidth;
   const std::size_t room = columns > label ? columns - label : 0;
   if (section.wide == Wide::stays) return {std::string(text)};
   if (section.wide == Wide::is_cut) return {base::clip(text, room)};
-  return wrapped(text, room);
+  return wrapped(text, room, section.hang);
 }
 
 std::size_t Page::drop_lines(std::size_t total, std::size_t limit, bool important, bool all_but_one) {

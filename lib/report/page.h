@@ -32,13 +32,18 @@ enum class Topic {
   stack,
 };
 
+using Lines = std::vector<std::string>;
+
+inline Lines unless_empty(const std::string& line) { return line.empty() ? Lines() : Lines{line}; }
+
 struct Section {
-  std::string label;               // "Why"; if empty, the lines begin at the left edge
-  std::vector<std::string> lines;  // each line is shown whole or not at all, and may take several rows
-  std::size_t at_least = 1;        // lines to keep unless the page is very short
-  int sacrifice = 0;               // the section with the highest value loses lines first
+  std::string label{};       // "Why"; if empty, the lines begin at the left edge
+  Lines lines{};             // each line is shown whole or not at all, and may take several rows
+  std::size_t at_least = 1;  // lines to keep unless the page is very short
+  int sacrifice = 0;         // the section with the highest value loses lines first
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
+  std::size_t hang = 0;  // further indentation of a line's rows after the first
   bool is_link = false;  // the lines are web addresses from cudadiag's own tables, never data from a session
   Topic topic = Topic::fact;
   std::string in_short{};  // a row that may replace the lines of a section that can be dropped
@@ -60,6 +65,8 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
+  // Makes the lines printable, and appends the section unless it has no lines.
+  void add(Section section);
   // Returns the rows into which a line of the section is wrapped or cut, without the label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 

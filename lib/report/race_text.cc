@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/lines/changed_sources.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
@@ -35,7 +33,7 @@ std::string bytes(const diagnose::ResolvedAccess& access) {
 std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   std::string text(!access.on_host ? word(access.operation) : access.op.empty() ? "code on the CPU" : "operator");
   if (!access.kernel.empty()) {
-    text += " " + base::printable(verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
+    text += " " + (verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
   }
   if (access.graph_node > 0) text += fmt::format(" (node {} of a graph)", access.graph_node);
   const bool says = access.on_host || access.operation == Work::kernel || access.operation == Work::copy ||
@@ -48,21 +46,22 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
 // cudadiag detects a write by the CPU only by the changed memory, so the line may be unknown.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
-std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
-  std::vector<std::string> lines;
+}  // namespace
+
+Lines racing_access_lines(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
+  Lines lines;
   if (has_line(access)) lines.push_back(diagnose::place(access.location, directory));
   lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " +
                   (access.on_host ? "the host" : diagnose::stream_name(access.stream)));
-  if (verbose && !access.schema.empty()) lines.push_back(base::printable(access.schema));
+  if (verbose && !access.schema.empty()) lines.push_back(access.schema);
   if (!verbose) {
     std::string callers;
     std::size_t named = 0;
     for (const symbolize::PythonFrame& frame : access.stack.python) {
       if (!frame.user || (frame.file == access.location.file && frame.line == access.location.line)) continue;
       if (++named > 2) break;
-      callers +=
-          fmt::format("{}{}:{} {}", callers.empty() ? "called by " : " < ",
-                      diagnose::relative_path(frame.file, directory), frame.line, base::printable(frame.function));
+      callers += fmt::format("{}{}:{} {}", callers.empty() ? "called by " : " < ",
+                             diagnose::relative_path(frame.file, directory), frame.line, frame.function);
     }
     if (!callers.empty()) lines.push_back(callers);
     return lines;
@@ -72,18 +71,20 @@ std::vector<std::string> lines_of(const diagnose::ResolvedAccess& access, const 
   return lines;
 }
 
+namespace {
+
 // Returns a tensor's name, type and shape, such as "x float32[1048576]".
 std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& otherwise) {
   std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
   if (text.empty()) text = "a tensor";
   if (!tensor.dtype.empty()) text += " " + tensor.dtype;
-  return base::printable(text + (tensor.shape.empty() ? "[]" : causes::subscript(tensor.shape)));
+  return text + (tensor.shape.empty() ? "[]" : causes::subscript(tensor.shape));
 }
 
 // Describes how an operator uses the tensor: "argument self of aten::add_ (written)".
 std::string use(const diagnose::ResolvedAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
-  if (!access.tensor) return base::printable(op) + ", in its own memory";
+  if (!access.tensor) return op + ", in its own memory";
   const diagnose::RaceTensor& tensor = *access.tensor;
   std::string text = "used by the " + std::string(word(access.operation));
   if (tensor.role != TensorRole::variable) {
@@ -91,12 +92,12 @@ std::string use(const diagnose::ResolvedAccess& access) {
   }
   const bool written = tensor.written.value_or(session::alters(access.mode));
   const bool known = tensor.written || access.mode != RaceMode::unknown;
-  return base::printable(text) + (!known ? "" : written ? " (written)" : " (read)");
+  return text + (!known ? "" : written ? " (written)" : " (read)");
 }
 
 }  // namespace
 
-std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
+Lines race_tensors(const diagnose::ResolvedRace& race) {
   const diagnose::ResolvedAccess &first = race.accesses[0], &second = race.accesses[1];
   const auto known = [](const diagnose::ResolvedAccess& access) { return access.tensor || !access.op.empty(); };
   if (!known(first) && !known(second)) return {};
@@ -112,7 +113,7 @@ std::vector<std::string> race_tensors(const diagnose::ResolvedRace& race) {
   };
   const std::string a = name(first, second), b = name(second, first);
   if (known(first) && known(second) && a == b) return {fmt::format("{}{}; {}", a, use(first), use(second))};
-  std::vector<std::string> lines;
+  Lines lines;
   for (const diagnose::ResolvedAccess* access : {&first, &second}) {
     if (known(*access)) lines.push_back((access == &first ? a : b) + use(*access));
   }
@@ -128,57 +129,23 @@ std::string race_headline(const diagnose::Finding& finding, const std::string& d
   return fmt::format("{}: {}, after {}", finding.title, place(accesses[1]), place(accesses[0]));
 }
 
-void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose) {
-  const diagnose::ResolvedRace& race = *finding.race;
-  const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
-                       Wide wide = Wide::wraps, Topic topic = Topic::fact) {
-    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide, false, topic});
-  };
-  const std::size_t edge = std::min(page.columns, kRightEdge);
-  const std::string title = "cudadiag: " + race_headline(finding, directory, false),
-                    tag = fmt::format("[{}]", diagnose::word(finding.evidence.grade()));
-  const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
-  page.sections.push_back({"",
-                           {fits ? justify(title, tag, edge) : title + "  " + tag},
-                           1,
-                           0,
-                           Ink::headline,
-                           verbose ? Wide::stays : Wide::wraps,
-                           false,
-                           Topic::headline});
-  for (const symbolize::SourceLine& line : finding.excerpt) {
-    const bool marked = line.number == finding.location.nearest().line;
-    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, base::printable(line.text))}, 1, 2,
-        verbose ? Wide::stays : Wide::is_cut, Topic::source);
-  }
-  if (const std::string changed = diagnose::changed_source_text(finding); !changed.empty())
-    add("", {"        " + changed}, 1, 0);
-  add("Why", {base::printable(finding.text)}, 1, 0, Wide::wraps, Topic::cause);
-  if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 4);
-  if (race.overlap && race.overlap->bytes > 0) {
-    const diagnose::RaceOverlap& overlap = *race.overlap;
-    const std::uint64_t range = overlap.end - overlap.begin;
-    std::string text =
-        fmt::format("both use {} B at {:#x}..{:#x}", diagnose::thousands(overlap.bytes), overlap.begin, overlap.end);
-    if (range > overlap.bytes) text += fmt::format(", out of {} B there", diagnose::thousands(range));
-    add("Bytes", {text}, 1, 5);
-  }
-  const Wide stack = verbose ? Wide::stays : Wide::wraps;
-  add("First", lines_of(race.accesses[0], directory, verbose), 2, 3, stack);
-  add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3, stack);
-  add("Missing", {base::printable(race.missing)}, 1, 0);
-  std::vector<std::string> fix;
-  for (const std::string& step : finding.fix) fix.push_back(base::printable(step));
-  add("Fix", std::move(fix), 1, 3, Wide::wraps, Topic::fix);
-  if (race.allocation) {
-    const diagnose::PointedMemory& memory = *race.allocation;
-    std::string text = fmt::format("{:#x}, {} B", memory.address, diagnose::thousands(memory.bytes));
-    if (!memory.owner.empty()) text += ", of " + memory.owner;
-    if (memory.allocated) text += ", allocated at " + diagnose::place(*memory.allocated, directory);
-    add("Memory", {text}, 1, 6);
-  }
-  if (race.times > 1) add("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
-  add("Known", {base::printable(finding.evidence.text())}, 1, 4, Wide::wraps, Topic::evidence);
+Lines shared_bytes(const diagnose::ResolvedRace& race) {
+  if (!race.overlap || race.overlap->bytes == 0) return {};
+  const diagnose::RaceOverlap& overlap = *race.overlap;
+  const std::uint64_t range = overlap.end - overlap.begin;
+  std::string text =
+      fmt::format("both use {} B at {:#x}..{:#x}", diagnose::thousands(overlap.bytes), overlap.begin, overlap.end);
+  if (range > overlap.bytes) text += fmt::format(", out of {} B there", diagnose::thousands(range));
+  return {text};
+}
+
+Lines race_memory(const diagnose::ResolvedRace& race, const std::string& directory) {
+  if (!race.allocation) return {};
+  const diagnose::PointedMemory& memory = *race.allocation;
+  std::string text = fmt::format("{:#x}, {} B", memory.address, diagnose::thousands(memory.bytes));
+  if (!memory.owner.empty()) text += ", of " + memory.owner;
+  if (memory.allocated) text += ", allocated at " + diagnose::place(*memory.allocated, directory);
+  return {text};
 }
 
 }  // namespace cudadiag::report

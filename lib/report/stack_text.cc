@@ -57,23 +57,21 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
   return folded == 0 ? text : text + fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
 }
 
-std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
-                                            const std::string& directory) {
-  std::vector<std::string> lines;
+Lines python_stack_lines(const std::vector<symbolize::PythonFrame>& stack, const std::string& directory) {
+  Lines lines;
   for (const symbolize::PythonFrame& frame : stack) {
     lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', diagnose::relative_path(frame.file, directory),
-                                frame.line, base::printable(frame.function)));
+                                frame.line, frame.function));
   }
   return lines;
 }
 
-std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory) {
-  std::vector<std::string> lines;
+Lines native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory) {
+  Lines lines;
   for (const symbolize::NativeFrame& frame : stack.native) {
-    const std::string function = frame.function.empty() ? "function unknown" : base::printable(frame.function);
-    const std::string where = frame.file.empty()
-                                  ? base::printable(frame.module)
-                                  : diagnose::relative_path(frame.file, directory) + line_text(frame.line);
+    const std::string function = frame.function.empty() ? "function unknown" : frame.function;
+    const std::string where =
+        frame.file.empty() ? frame.module : diagnose::relative_path(frame.file, directory) + line_text(frame.line);
     lines.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, function));
   }
   return lines;

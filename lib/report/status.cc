@@ -30,36 +30,32 @@ std::string times(const std::optional<double>& seconds) { return seconds ? diagn
 class StatusText {
  public:
   StatusText(const diagnose::Status& status, const TextOptions& options)
-      : status_(status), verbose_(options.verbosity == Verbosity::verbose), columns_(std::max(40, options.columns)) {}
+      : status_(status), verbose_(options.verbosity == Verbosity::verbose) {
+    page_.columns = static_cast<std::size_t>(std::max(40, options.columns));
+  }
 
   std::string write() {
     heading();
     for (const diagnose::ProcessStatus& process : status_.processes) add(process);
     if (verbose_ || !status_.whole) {
-      for (const std::string& note : status_.notes) text_ += "note: " + base::printable(note) + '\n';
+      for (const std::string& note : status_.notes) page_.add({.lines = {"note: " + note}, .wide = Wide::stays});
     }
-    return std::move(text_);
+    return page_.print();
   }
 
  private:
   void line(std::size_t indent, const std::string& text) {
     const std::string whole = std::string(indent, ' ') + text;
-    if (verbose_) {
-      text_ += whole + '\n';
-      return;
-    }
-    for (const std::string& row : wrapped(letters_.name(whole), static_cast<std::size_t>(columns_), kHang)) {
-      text_ += row + '\n';
-    }
+    if (verbose_) return page_.add({.lines = {whole}, .wide = Wide::stays});
+    page_.add({.lines = {letters_.name(whole)}, .hang = kHang});
   }
 
   void heading() {
     std::string command;
-    for (const std::string& word : status_.command) command += ' ' + base::printable(word);
+    for (const std::string& word : status_.command) command += ' ' + word;
     line(0, fmt::format("cudadiag: {}:{}", state_text(status_.goes_on, status_.seconds, status_.since_cuda), command));
     if (!status_.processes.empty()) return;
-    if (!status_.unrecorded.empty())
-      return line(0, "the program was not recorded: " + base::printable(status_.unrecorded));
+    if (!status_.unrecorded.empty()) return line(0, "the program was not recorded: " + status_.unrecorded);
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is lost"
                                             : "no recording of a process could be read");
@@ -92,7 +88,7 @@ class StatusText {
 
   void add(const diagnose::OpenStream& stream) {
     const std::uint32_t open = stream.issued - stream.completed;
-    std::string text = base::printable(stream.name);
+    std::string text = stream.name;
     if (stream.device.value_or(0) != 0) text += fmt::format(" on device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
@@ -111,8 +107,7 @@ class StatusText {
       }
     }
     if (stream.proven && !stream.may_wait_for.empty()) {
-      text +=
-          fmt::format(", {} for {}", can_stand ? "or waits" : "waits", base::printable(stream.may_wait_for.front()));
+      text += fmt::format(", {} for {}", can_stand ? "or waits" : "waits", stream.may_wait_for.front());
       const std::size_t others = stream.may_wait_for.size() - 1;
       if (others > 0) text += fmt::format(" or {} other{}", others, others == 1 ? "" : "s");
     }
@@ -134,8 +129,7 @@ class StatusText {
       ++same;
     std::string what(word(operation.operation));
     if (!operation.kernel.empty()) {
-      what = base::printable(
-          diagnose::short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns));
+      what = diagnose::short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns);
     }
     std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
     if (operation.location.nearest().line > 0 || !operation.location.function.empty()) {
@@ -144,7 +138,7 @@ class StatusText {
     if (same > 1) text += fmt::format(" ({} operations)", same);
     line(4, text);
     for (const diagnose::OpenWait& wait : stream.waits) {
-      if (wait.ordinal == operation.ordinal) line(12, "waits " + base::printable(wait.text));
+      if (wait.ordinal == operation.ordinal) line(12, "waits " + wait.text);
     }
     return same;
   }
@@ -156,9 +150,9 @@ class StatusText {
 
   void add(const diagnose::OpenCall& call) {
     std::string text = fmt::format("thread {}", call.tid);
-    if (!call.thread.empty()) text += " " + base::printable(call.thread);
-    text += fmt::format(": for {} in {}", times(call.seconds), base::printable(call.call));
-    if (!call.waits_for.empty()) text += ", waits for " + base::printable(call.waits_for);
+    if (!call.thread.empty()) text += " " + call.thread;
+    text += fmt::format(": for {} in {}", times(call.seconds), call.call);
+    if (!call.waits_for.empty()) text += ", waits for " + call.waits_for;
     line(2, text);
     line(12, "at " + diagnose::place(call.location, status_.working_directory));
     if (!verbose_) return;
@@ -169,9 +163,8 @@ class StatusText {
 
   const diagnose::Status& status_;
   const bool verbose_;
-  const int columns_;
   diagnose::StreamLetters letters_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace
@@ -384,7 +377,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
   const auto add = [&](const char* label, const std::vector<Busy>& busy) {
     if (!busy.empty()) text.emplace_back(label);
     for (std::size_t i = 0; i < std::min(share, busy.size()); ++i) {
-      text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), base::printable(busy[i].name)));
+      text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), busy[i].name));
     }
   };
   add("busiest kernels", activity.kernels);
@@ -394,8 +387,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
     const StreamQueue& queue = activity.streams[i];
     const std::string whose = activity.processes > 1 ? fmt::format("pid {}, ", queue.pid) : "";
     const std::string age = queue.proven ? fmt::format(", the oldest for {}", diagnose::duration(queue.seconds)) : "";
-    text.push_back(fmt::format("{:>10}    {}{}{}", diagnose::thousands(queue.unfinished), whose,
-                               base::printable(queue.name),
+    text.push_back(fmt::format("{:>10}    {}{}{}", diagnose::thousands(queue.unfinished), whose, queue.name,
                                queue.proven ? age : " (at most this many: no marker follows them)"));
   }
   if (activity.per_second == 0 && !activity.streams.empty()) {
@@ -403,7 +395,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
   }
   std::string page;
   for (const std::string& line : text) {
-    for (const std::string& row : wrapped(line, columns, kHang)) {
+    for (const std::string& row : wrapped(base::printable(line), columns, kHang)) {
       if (rows == 0) return page;
       page += base::clip(row, columns) + '\n';
       --rows;

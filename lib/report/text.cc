@@ -24,22 +24,20 @@ constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines
 constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it changes no files";
 
 Section passes(const diagnose::Diagnosis& report) {
-  Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
   std::string line;
   for (const diagnose::PassLine& pass : report.passes) {
     line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", word(pass.kind), diagnose::duration(pass.seconds),
-                        base::printable(pass.outcome));
+                        pass.outcome);
   }
-  if (!line.empty()) section.lines.push_back(line);
-  return section;
+  return {.label = "Passes", .lines = unless_empty(line), .at_least = 0, .sacrifice = 9};
 }
 
 // The answer for a whole job of several ranks.
 Section job_answer(const diagnose::Diagnosis& report) {
-  Section section{"", {}, 1, 0, Ink::headline, Wide::wraps, false, Topic::headline};
   const std::string sentence = diagnose::job_sentence(report);
-  if (!sentence.empty()) section.lines.push_back("cudadiag: " + base::printable(sentence));
-  return section;
+  return {.lines = sentence.empty() ? Lines() : Lines{"cudadiag: " + sentence},
+          .ink = Ink::headline,
+          .topic = Topic::headline};
 }
 
 // Findings of several processes that are printed as one finding.
@@ -68,7 +66,7 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
 
 // Lists the other findings: those of other processes, and less important ones of the same process.
 Section others(const diagnose::Diagnosis& report) {
-  Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
+  Section section;
   std::size_t named = kOthersNamed;
   // Lists all races, because users who search for races want to see all of them.
   for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
@@ -111,9 +109,7 @@ bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
 
 // Says why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
-  Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
-  if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
-  return section;
+  return {.label = "Source", .lines = report.foreign.empty() ? Lines() : Lines{diagnose::withheld_text(report)}};
 }
 
 std::string session_argument(const std::string& session) {
@@ -221,7 +217,7 @@ Suggestion rerun_under_sanitizer(const Prospects& known) {
 // Lists commands that can find out more.
 Section next_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
   const bool verbose = options.verbosity == Verbosity::verbose;
-  Section section{"Next", {}, 3, 0, Ink::plain, verbose ? Wide::stays : Wide::wraps};
+  Section section{.label = "Next", .at_least = 3, .wide = verbose ? Wide::stays : Wide::wraps};
   if (report.session.empty() || report.findings.empty()) return section;
   Prospects known{report, report.findings.front()};
   // Does not suggest a rerun of another user's session, because that user has chosen the command.
@@ -232,10 +228,10 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   known.session = options.is_latest ? "" : report.session;
   for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,
                              rerun_for_tensor_names, rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
-    if (const Suggestion command = suggest(known)) section.lines.push_back(base::printable(*command));
+    if (const Suggestion command = suggest(known)) section.lines.push_back(*command);
   }
   if (!verbose) {
-    section.lines.push_back(base::printable(fmt::format("cudadiag report{} -v", session_argument(known.session))));
+    section.lines.push_back(fmt::format("cudadiag report{} -v", session_argument(known.session)));
   }
   return section;
 }
@@ -243,69 +239,75 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
 // Returns the command, the directory, the time and the session, such as "python train.py  in /home/u,
 // 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711".
 Section run_section(const diagnose::Diagnosis& report) {
-  Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
   std::string command = diagnose::shell_line(report.command), rest;
   const std::pair<const char*, const std::string*> parts[] = {
       {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
   for (const auto& [word, value] : parts) {
     if (!value->empty()) rest += (rest.empty() ? "  " : ", ") + std::string(word) + *value;
   }
-  if (!(command + rest).empty()) section.lines.push_back(base::printable(command + rest));
-  return section;
+  return {.label = "Run", .lines = unless_empty(command + rest), .at_least = 0, .wide = Wide::stays};
 }
 
 // Returns the time and the command, such as "2026-11-21T10:15:00Z python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
-  Section section{"Run", {}, 1, 6, Ink::plain, Wide::is_cut};
-  if (!report.started.empty()) {
-    section.lines.push_back(base::printable(report.started + "  " + diagnose::shell_line(report.command)));
-  }
-  return section;
+  const std::string line = report.started + "  " + diagnose::shell_line(report.command);
+  return {
+      .label = "Run", .lines = report.started.empty() ? Lines() : Lines{line}, .sacrifice = 6, .wide = Wide::is_cut};
 }
 
-// Adds the sections about the run, which -v shows after the findings.
-void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
-  Section next = next_commands(report, options);
+// Commands for the tools whose evidence a finding lacks.
+Lines witness_commands(const diagnose::Diagnosis& report, const TextOptions& options) {
+  Lines lines;
+  if (!was_rerun(report)) return lines;
   for (const diagnose::Finding& finding : report.findings) {
-    if (!was_rerun(report)) break;
     for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
       std::string line = command.text;
       if (command.runs_target) line += " " + diagnose::shell_line(report.command);
       if (command.runs_target && !options.sanitizes) line += "  # where compute-sanitizer is installed";
-      next.lines.push_back(base::printable(line));
+      lines.push_back(std::move(line));
     }
   }
-  page.sections.push_back(next);
-  page.sections.push_back(run_section(report));
-  Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
-  for (const analyse::Note& note : report.notes) {
-    notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, word(note.code))));
-  }
-  Section processes{"Process", {}, 0, 0, Ink::plain, Wide::stays};
+  return lines;
+}
+
+Lines processes(const diagnose::Diagnosis& report) {
+  Lines lines;
   for (const diagnose::ProcessLine& process : report.processes) {
     std::string line = fmt::format("pid {}", process.pid);
     if (process.parent != 0) line += fmt::format(", parent {}", process.parent);
     if (process.rank) line += fmt::format(", rank {}", *process.rank);
     if (process.code) line += fmt::format(", exit {}", *process.code);
     if (process.signal) line += fmt::format(", signal {}", *process.signal);
-    processes.lines.push_back(line + ": " + base::printable(diagnose::shell_line(process.argv)));
+    lines.push_back(line + ": " + diagnose::shell_line(process.argv));
   }
-  Section environment{"With", {}, 0, 0, Ink::plain, Wide::stays};
+  return lines;
+}
+
+Lines environment(const diagnose::Diagnosis& report) {
   const std::pair<const char*, const std::string*> parts[] = {
       {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
       {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
   std::string versions;
   for (const auto& [name, value] : parts) {
-    if (!value->empty())
-      versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, base::printable(*value));
+    if (!value->empty()) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, *value);
   }
-  if (!versions.empty()) environment.lines.push_back(versions);
-  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
-    environment.lines.push_back(fmt::format("GPU {}: {}", i, base::printable(report.gpus[i])));
-  }
-  Section ranks{"Ranks", {}, 0, 0, Ink::plain, Wide::wraps};
-  if (report.findings.empty()) ranks.lines = diagnose::job_lines(report);
-  for (Section* section : {&ranks, &notes, &processes, &environment}) page.sections.push_back(std::move(*section));
+  Lines lines = unless_empty(versions);
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) lines.push_back(fmt::format("GPU {}: {}", i, report.gpus[i]));
+  return lines;
+}
+
+// Adds the sections about the run, which -v shows after the findings.
+void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& options) {
+  Section next = next_commands(report, options);
+  for (std::string& line : witness_commands(report, options)) next.lines.push_back(std::move(line));
+  Lines notes;
+  for (const analyse::Note& note : report.notes) notes.push_back(fmt::format("{} ({})", note.text, word(note.code)));
+  page.add(next);
+  page.add(run_section(report));
+  page.add({.label = "Ranks", .lines = report.findings.empty() ? diagnose::job_lines(report) : Lines(), .at_least = 0});
+  page.add({.label = "Notes", .lines = notes, .at_least = 0});
+  page.add({.label = "Process", .lines = processes(report), .at_least = 0, .wide = Wide::stays});
+  page.add({.label = "With", .lines = environment(report), .at_least = 0, .wide = Wide::stays});
 }
 
 bool ended_badly(const diagnose::Diagnosis& report) {
@@ -318,10 +320,10 @@ Section clean(const diagnose::Diagnosis& report, const TextOptions& options) {
   const CleanVerdict verdict = clean_verdict(report);
   const bool unknown = report.verdict == analyse::Verdict::inconclusive;
   const std::string reason = verdict.reason.empty() ? "" : (unknown ? ": " : "; ") + verdict.reason;
-  Section section{"",         {"cudadiag: " + verdict.sentence + reason},     1, 0,
-                  Ink::plain, options.to_terminal ? Wide::wraps : Wide::stays};
+  Section section{.lines = {"cudadiag: " + verdict.sentence + reason},
+                  .wide = options.to_terminal ? Wide::wraps : Wide::stays};
   for (const analyse::Note& note : report.notes) {
-    if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
+    if (note.code == analyse::NoteCode::unfinished) section.lines.push_back("cudadiag: " + note.text);
   }
   return section;
 }
@@ -336,15 +338,15 @@ Page empty_page(const TextOptions& options) {
 Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& options, diagnose::StreamLetters& letters) {
   Page page = empty_page(options);
   if (report.findings.empty()) {
-    if (options.say_clean) page.sections.push_back(clean(report, options));
+    if (options.say_clean) page.add(clean(report, options));
     return page;
   }
-  page.sections.push_back(job_answer(report));
+  page.add(job_answer(report));
   add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false);
-  page.sections.push_back(withheld(report));
-  page.sections.push_back(others(report));
-  if (options.show_run) page.sections.push_back(short_run(report));
-  page.sections.push_back(next_commands(report, options));
+  page.add(withheld(report));
+  page.add(others(report));
+  if (options.show_run) page.add(short_run(report));
+  page.add(next_commands(report, options));
   for (Section& section : page.sections) {
     if (section.topic == Topic::source) continue;
     for (std::string& line : section.lines) line = letters.name(line);
@@ -388,14 +390,13 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
   for (const diagnose::Finding& finding : report.findings) {
     const bool first = &finding == &report.findings.front();
     Page& page = pages.emplace_back(empty_page(options));
-    if (first) page.sections.push_back(job_answer(report));
-    add_finding(page, finding, first ? diagnose::job_lines(report) : std::vector<std::string>{},
-                report.working_directory, true);
+    if (first) page.add(job_answer(report));
+    add_finding(page, finding, first ? diagnose::job_lines(report) : Lines{}, report.working_directory, true);
   }
   Page& page = pages.emplace_back(empty_page(options));
-  if (report.findings.empty()) page.sections.push_back(job_answer(report));
-  page.sections.push_back(withheld(report));
-  page.sections.push_back(report.findings.empty() ? clean(report, options) : passes(report));
+  if (report.findings.empty()) page.add(job_answer(report));
+  page.add(withheld(report));
+  page.add(report.findings.empty() ? clean(report, options) : passes(report));
   add_run(page, report, options);
   return pages;
 }

@@ -8,8 +8,8 @@ using namespace cudadiag::report;
 
 TEST_CASE("sections lose lines in their order of dispensability") {
   Page page;
-  page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain, Wide::wraps, false, Topic::cause},
-                   {"Fix", {"d", "e"}, 1, 2, Ink::plain, Wide::wraps, false, Topic::fix}};
+  page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain, Wide::wraps, 0, false, Topic::cause},
+                   {"Fix", {"d", "e"}, 1, 2, Ink::plain, Wide::wraps, 0, false, Topic::fix}};
   page.fit(3);
   CHECK(page.print() == "Why     a\n        b ...\nFix     d ...\n");
   page.fit(0);
@@ -55,12 +55,12 @@ TEST_CASE("stack, kernel and facts go before the cause, the fix and the blame lo
   const std::string sentence = "12345678 12345678";
   Page page;
   page.columns = 24;
-  page.sections = {{"Why", {sentence, "value"}, 1, 3, Ink::plain, Wide::wraps, false, Topic::cause},
-                   {"Known", {sentence}, 1, 3, Ink::plain, Wide::wraps, false, Topic::evidence},
-                   {"Fix", {sentence, "or that"}, 1, 3, Ink::plain, Wide::wraps, false, Topic::fix},
-                   {"Blamed", {sentence}, 2, 0, Ink::plain, Wide::wraps, false, Topic::blame},
+  page.sections = {{"Why", {sentence, "value"}, 1, 3, Ink::plain, Wide::wraps, 0, false, Topic::cause},
+                   {"Known", {sentence}, 1, 3, Ink::plain, Wide::wraps, 0, false, Topic::evidence},
+                   {"Fix", {sentence, "or that"}, 1, 3, Ink::plain, Wide::wraps, 0, false, Topic::fix},
+                   {"Blamed", {sentence}, 2, 0, Ink::plain, Wide::wraps, 0, false, Topic::blame},
                    {"Kernel", {sentence}, 1, kDroppable},
-                   {"Stack", {sentence}, 1, 6, Ink::plain, Wide::wraps, false, Topic::fact, "a.py:1"}};
+                   {"Stack", {sentence}, 1, 6, Ink::plain, Wide::wraps, 0, false, Topic::fact, "a.py:1"}};
   page.fit(13);
   CHECK(page.print().ends_with("Kernel  12345678\n        12345678\nStack   a.py:1\n"));
   page.fit(11);
