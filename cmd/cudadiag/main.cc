@@ -21,7 +21,6 @@
 #include "launch/supervised/supervision.h"
 #include "launch/supervised/supervisor.h"
 #include "options/command_line.h"
-#include "options/help_text.h"
 #include "terminal/terminal.h"
 
 namespace {

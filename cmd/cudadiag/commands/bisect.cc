@@ -13,7 +13,6 @@
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "options/command_line.h"
-#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/rerun_speech.h"
 #include "session/ownership.h"

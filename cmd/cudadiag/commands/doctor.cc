@@ -21,7 +21,7 @@
 #include "analyse/coverage_notes.h"
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "doctor/planted_fault.h"
+#include "commands/planted_fault.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"

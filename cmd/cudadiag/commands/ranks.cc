@@ -29,7 +29,6 @@
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/job_sessions.h"
-#include "sessions/parting.h"
 #include "sessions/session_choice.h"
 #include "symbolize/source_excerpt.h"
 #include "terminal/terminal.h"

@@ -8,12 +8,11 @@
 
 #include "commands/commands.h"
 #include "diagnose/words.h"
-#include "options/help_text.h"
+#include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/writers.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "sessions/findings.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "terminal/terminal.h"

@@ -7,7 +7,6 @@
 
 #include "commands/commands.h"
 #include "options/command_line.h"
-#include "options/help_text.h"
 #include "options/shared_options.h"
 #include "run/watched_run.h"
 #include "terminal/terminal.h"

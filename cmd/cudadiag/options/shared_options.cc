@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "options/command_line.h"
-#include "options/help_text.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

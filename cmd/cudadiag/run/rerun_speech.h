@@ -9,7 +9,7 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/rerun_policy.h"
-#include "terminal/progress.h"
+#include "terminal/terminal.h"
 
 namespace cudadiag::command {
 

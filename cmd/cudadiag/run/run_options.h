@@ -5,7 +5,6 @@
 #include <string>
 
 #include "report/writers.h"
-#include "run/failure_sinks.h"
 #include "supervise/recording.h"
 #include "supervise/reruns/rerun_options.h"
 
@@ -14,6 +13,12 @@ namespace cudadiag::command {
 // `ask`: rerun only if a user at the terminal agrees. `automatic`: rerun if the policy allows it (rerun_policy.h).
 // `standard`: `ask` at a terminal, otherwise `automatic`.
 enum class RerunMode { standard, ask, automatic, always, never };
+
+// Who else is told about a failure.
+struct FailureSinkOptions {
+  std::string command;          // run by a shell; empty: none
+  std::string termination_log;  // a file; empty: none
+};
 
 struct RunOptions {
   supervise::RecordingOptions recording;

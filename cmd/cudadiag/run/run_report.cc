@@ -1,5 +1,3 @@
-#include "run/run_report.h"
-
 #include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
@@ -11,13 +9,14 @@
 #include <vector>
 
 #include "analyse/coverage_notes.h"
+#include "commands/planted_fault.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/races/races.h"
 #include "diagnose/run_context.h"
 #include "diagnose/values/non_finite.h"
 #include "diagnose/words.h"
-#include "doctor/planted_fault.h"
-#include "sessions/findings.h"
+#include "run/watched_run.h"
+#include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"
 #include "supervise/reruns/passes.h"

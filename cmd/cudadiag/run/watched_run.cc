@@ -25,7 +25,7 @@
 #include "launch/environment.h"
 #include "launch/nvml.h"
 #include "options/shared_options.h"
-#include "sessions/findings.h"
+#include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/rerun_times.h"

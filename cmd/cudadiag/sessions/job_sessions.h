@@ -1,5 +1,5 @@
 // The sessions of a job in which every rank or node has its own launcher. Reads a few sessions at a time and keeps only
-// a summary of each, so a thousand sessions fit in memory.
+// a summary of each, so a thousand sessions fit in memory. Finds the call at which the ranks diverge.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,10 @@
 
 #include "analyse/analysis.h"
 #include "analyse/hangs/collective_sequence.h"
+#include "analyse/hangs/rank_state.h"
+#include "base/result.h"
+#include "diagnose/ranks/groups.h"
+#include "diagnose/ranks/ranks.h"
 #include "diagnose/session_state.h"
 
 namespace cudadiag::command {
@@ -95,5 +99,22 @@ class JobSessions {
 // may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
 // further calls start. Rethrows the exception of `work`.
 void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work);
+
+// The call at which the ranks of a job diverge, from the groups that NCCL reported. Without groups, it comes from the
+// dumps of PyTorch's Flight Recorder; without dumps, from the order of the kernels.
+struct Parting {
+  std::optional<diagnose::GroupsPart> groups;
+  std::optional<diagnose::RanksPart> ranks;
+};
+
+struct PartingOptions {
+  // Folder or path prefix of the dumps of the Flight Recorder; nullopt: search where PyTorch writes them.
+  std::optional<std::string> flight_recorder;
+  bool foreign = false;  // also read the dumps of ranks in sessions that may belong to another user
+};
+
+// `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
+// that cannot be used. Throws a base::Error if a session cannot be read.
+Parting parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
 
 }  // namespace cudadiag::command

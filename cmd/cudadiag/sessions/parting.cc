@@ -1,5 +1,3 @@
-#include "sessions/parting.h"
-
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include "diagnose/ranks/dumped_rank.h"
 #include "evidence/flight_recorder/flight_dump.h"
 #include "session/plain_file.h"
+#include "sessions/job_sessions.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

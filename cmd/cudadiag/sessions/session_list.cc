@@ -15,14 +15,14 @@
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
-#include "options/help_text.h"
+#include "options/command_line.h"
 #include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
 #include "session/processes.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "sessions/findings.h"
+#include "sessions/report_files.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "terminal/progress.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

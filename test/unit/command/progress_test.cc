@@ -1,6 +1,6 @@
-#include "terminal/progress.h"
-
 #include <doctest/doctest.h>
+
+#include "terminal/terminal.h"
 
 namespace cudadiag::command {
 namespace {

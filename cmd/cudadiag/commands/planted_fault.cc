@@ -1,4 +1,4 @@
-#include "doctor/planted_fault.h"
+#include "commands/planted_fault.h"
 
 #include <cuda.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include "base/plain_folder.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
-#include "sessions/findings.h"
+#include "sessions/report_files.h"
 
 namespace cudadiag::command {
 
