@@ -161,7 +161,7 @@ void add_report(CLI::App& app, int& status) {
   for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call with its tensors")->needs(bundle);
   add_foreign(command, report->foreign, "also show source lines for a session of another user or host");
-  group(command, kOutput, {"--keep-names", "--bundle-inputs", "--foreign"});
+  group(command, kOutput, {"--schema", "--keep-names", "--bundle-inputs", "--foreign"});
   add_code_rules(command);
   name_page(command);
   command->callback([report, &status, command, bundle, html] {
