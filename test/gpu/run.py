@@ -60,6 +60,7 @@ class Result:
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
     first_answer: tuple = ()  # for an asynchronous failure: the grade, and the number of candidates
+    times: float = 0.0  # for an asynchronous failure: seconds until the last answer, as a multiple of the plain run's
     is_explained: bool | None = None  # only for an illegal address
     report: str = ""  # for a case that failed: the report as a user reads it
 
@@ -197,6 +198,7 @@ class Suite:
         result = result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
         if report["findings"] and report["findings"][0]["kind"] in ASYNCHRONOUS:
             result.first_answer = first_answer(watched.err) or ()
+            result.times = watched.seconds / plain.seconds
         if why:
             unasked = [line for line in watched.err.splitlines(keepends=True) if "was not rerun" in line]
             result.report = "".join(unasked) + execute([self.cudadiag, "report", session], env).out
@@ -356,6 +358,10 @@ def main():
     explained = [r.is_explained for r in results if r.is_explained is not None]
     if explained:
         print(explained_summary(explained))
+    times = sorted(r.times for r in results if r.times)
+    if times:
+        print(f"until the last answer: {times[len(times) // 2]:.1f} times the plain run (median of {len(times)}), "
+              f"9 of 10 within {times[len(times) * 9 // 10]:.1f} times, with {options.jobs} at a time")
     shortfalls = framework_shortfalls(judged) + first_answers_shortfalls(answers) + explained_shortfalls(explained)
     for sentence in shortfalls:
         print(sentence)
