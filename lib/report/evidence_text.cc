@@ -18,7 +18,7 @@ using diagnose::Relation;
 
 std::string threads_of(const diagnose::Access& access) {
   if (access.threads == 0) return "";
-  std::string text = fmt::format("; {} thread{}", diagnose::thousands(access.threads), access.threads == 1 ? "" : "s");
+  std::string text = "; " + counted(access.threads, "thread");
   if (access.threads > 1) {
     if (access.relation == Relation::past_end) text += ", all past the end of the same memory";
     if (access.relation == Relation::before) text += ", all before the beginning of the same memory";
@@ -49,7 +49,7 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
   constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
   constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
   std::string text = kKinds[static_cast<int>(access.kind)];
-  if (access.bytes != 0) text += fmt::format(" of {} byte{}", access.bytes, access.bytes == 1 ? "" : "s");
+  if (access.bytes != 0) text += " of " + counted(access.bytes, "byte");
   if (access.by_code) return {line_by_code(access, text)};
   if (access.address) text += fmt::format(" at {:#x}{}", *access.address, kSpaces[static_cast<int>(access.space)]);
   if (!access.address) {
@@ -64,9 +64,8 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
   Lines lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
-    lines.push_back(
-        fmt::format("{} other thread{} in the same warps, with an address that is inside the memory or unknown",
-                    diagnose::thousands(access.others), access.others == 1 ? "" : "s"));
+    lines.push_back(counted(access.others, "other thread") +
+                    " in the same warps, with an address that is inside the memory or unknown");
   }
   if (access.allocation) {
     lines.push_back(
@@ -173,10 +172,9 @@ std::string threads_of(const diagnose::Device& device, bool verbose) {
       fmt::format("block {} thread {}", diagnose::dimensions(*device.block), diagnose::dimensions(*device.thread));
   if (device.threads_by_sanitizer && !device.line_by_sanitizer) text += " (compute-sanitizer)";
   if (device.threads) {
-    text += fmt::format("; {} thread{}", diagnose::thousands(*device.threads), *device.threads == 1 ? "" : "s");
+    text += "; " + counted(*device.threads, "thread");
   }
-  if (verbose && device.blocks)
-    text += fmt::format(" of {} block{}", diagnose::thousands(*device.blocks), *device.blocks == 1 ? "" : "s");
+  if (verbose && device.blocks) text += " of " + counted(*device.blocks, "block");
   if (device.assertions == 1) text += ", one assertion";
   if (device.assertions > 1) text += fmt::format(", one of {} assertions", device.assertions);
   return text;
@@ -301,9 +299,10 @@ std::string what_is_wrong(const diagnose::Argument& argument, const std::string&
     return fmt::format("{} points into {} that had been freed{}{}", argument.name, size_text(allocation.bytes), freed,
                        made.empty() ? "" : "," + made);
   }
-  const char* verb = allocation.offset > allocation.bytes ? "points" : "reaches";
-  return fmt::format("{} {} {} past the end of {}{}", argument.name, verb, size_text(argument.past_end()),
-                     size_text(allocation.bytes), made);
+  const std::string past = size_text(argument.past_end()), size = size_text(allocation.bytes);
+  return allocation.offset > allocation.bytes
+             ? fmt::format("{} points {} past the end of {}{}", argument.name, past, size, made)
+             : fmt::format("{} reaches {} past the end of {}{}", argument.name, past, size, made);
 }
 
 }  // namespace
@@ -340,8 +339,7 @@ Lines tensor_lines(const diagnose::MemoryUse& memory, const std::string& directo
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const diagnose::MemoryHolder& holder = tensors.holders[i];
     lines.push_back(
-        fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
-                    holder.count == 1 ? "" : "s",
+        fmt::format("{} in {} from {}", size_text(holder.bytes), counted(holder.count, "tensor"),
                     holder.location.line == 0 ? "none of your lines" : diagnose::place(holder.location, directory)));
   }
   for (const diagnose::TensorMemory::Exception& exception : tensors.exceptions) {

@@ -180,8 +180,6 @@ class FindingText {
     return count;
   }
 
-  const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
-
   // Returns text such as "call 1,847 of this line"; empty if the call is unknown.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
@@ -190,16 +188,21 @@ class FindingText {
       return fmt::format("node {}/{}", node.index, node.of);
     }
     if (!finding_.location.called_from.empty()) return "";  // code called from that line may launch in a loop
+    const bool has_line = finding_.location.line > 0;
     const std::size_t calls = diagnose::calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // We do not know the lines of unlisted operations.
-      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", diagnose::thousands(calls), what());
+      if (finding_.unlisted == 0) {
+        return has_line ? fmt::format("one of {} calls of this line", diagnose::thousands(calls))
+                        : fmt::format("one of {} calls of this function", diagnose::thousands(calls));
+      }
       if (finding_.evidence.proves()) return "";
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
     if ((finding_.backward && finding_.backward->leads) || finding_.thread_start || finding_.compiled) return "";
-    return fmt::format("call {} of this {}", diagnose::thousands(*finding_.launch->site_ordinal), what());
+    const std::string number = diagnose::thousands(*finding_.launch->site_ordinal);
+    return has_line ? fmt::format("call {} of this line", number) : fmt::format("call {} of this function", number);
   }
 
   // The title gives only the file's name.
@@ -421,8 +424,8 @@ class FindingText {
   Lines inputs() const {
     if (!finding_.inputs) return {};
     const diagnose::Inputs& inputs = *finding_.inputs;
-    Lines lines = {fmt::format("{}, {} tensor{}, {}: {}", inputs.op, inputs.tensors, inputs.tensors == 1 ? "" : "s",
-                               size_text(inputs.bytes), inputs.folder),
+    Lines lines = {fmt::format("{}, {}, {}: {}", inputs.op, counted(inputs.tensors, "tensor"), size_text(inputs.bytes),
+                               inputs.folder),
                    "replay.py in that folder repeats the call: " + inputs.outcome};
     for (const std::string& missing : inputs.missing) lines.push_back("not saved exactly: " + missing);
     return lines;
@@ -514,8 +517,9 @@ std::string interruption(const diagnose::Finding& finding, const std::string& pl
   }
   const bool runs = work == session::Work::kernel || work == session::Work::graph || work == session::Work::copy ||
                     work == session::Work::memset || work == session::Work::host_function;
-  return fmt::format("interrupted while {} ({}) had been {} for {}", what, place, runs ? "running" : "unfinished",
-                     diagnose::duration(finding.standstill.value_or(0)));
+  const std::string time = diagnose::duration(finding.standstill.value_or(0));
+  return runs ? fmt::format("interrupted while {} ({}) had been running for {}", what, place, time)
+              : fmt::format("interrupted while {} ({}) had been unfinished for {}", what, place, time);
 }
 
 std::string headline(const diagnose::Finding& finding, const std::string& directory) {

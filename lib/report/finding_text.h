@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/model.h"
 #include "report/page.h"
@@ -14,6 +17,11 @@
 namespace cudadiag::report {
 
 using causes::size_text;
+
+// Counts things: "1 thread", "2,048 threads".
+inline std::string counted(std::uint64_t number, std::string_view one) {
+  return base::thousands(number) + ' ' + std::string(one) + (number == 1 ? "" : "s");
+}
 
 // "illegal memory access (700) in train.py:41, forward", with paths inside `directory` relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);

@@ -83,8 +83,8 @@ std::string folded(const Section& section, const Markup& markup) {
   if (section.lines.empty()) return "";
   std::string lines;
   for (const std::string& line : section.lines) lines += markup.text(line) + '\n';
-  return fmt::format("<details><summary>{}, {} line{}</summary><pre>{}</pre></details>\n", markup.text(section.label),
-                     section.lines.size(), section.lines.size() == 1 ? "" : "s", lines);
+  return fmt::format("<details><summary>{}, {}</summary><pre>{}</pre></details>\n", markup.text(section.label),
+                     counted(section.lines.size(), "line"), lines);
 }
 
 namespace {
@@ -260,8 +260,9 @@ class StreamFigure {
     std::string text =
         "Each box is an operation and the line that issued it, in the order of issue. Widths do not show time.";
     if (timeline_.other_streams > 0) {
-      text += fmt::format(" {} more stream{} not drawn.", diagnose::thousands(timeline_.other_streams),
-                          timeline_.other_streams == 1 ? " is" : "s are");
+      text += timeline_.other_streams == 1
+                  ? " 1 more stream is not drawn."
+                  : fmt::format(" {} more streams are not drawn.", diagnose::thousands(timeline_.other_streams));
     }
     return "<figcaption class=\"below\">" + text + "</figcaption>";
   }

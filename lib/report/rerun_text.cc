@@ -103,10 +103,9 @@ std::string RerunText::whole(const Diagnosis& after) const {
 void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
   printed_proof_ = true;
   if (is_quiet() && gain.moved) return;  // the new report gives the line
-  const char* how = gain.narrowed ? "narrows" : "corrects";
-  say(gain.moved ? fmt::format("a rerun {} the first answer: {}  [{}]", how, place_of(*gain.after),
-                               diagnose::grade_text(*gain.after))
-                 : proof_text(after, *gain.after));
+  if (!gain.moved) return say(proof_text(after, *gain.after));
+  const std::string line = fmt::format("{}  [{}]", place_of(*gain.after), diagnose::grade_text(*gain.after));
+  say((gain.narrowed ? "a rerun narrows the first answer: " : "a rerun corrects the first answer: ") + line);
 }
 
 std::string RerunText::proof(const Diagnosis& now) {

@@ -54,7 +54,7 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
     text += fmt::format("{}{}{} {}", i > skipped ? " > " : "", repeated ? "" : steps[i].place, line_text(steps[i].line),
                         base::printable(diagnose::without_parameters(steps[i].function)));
   }
-  return folded == 0 ? text : text + fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
+  return folded == 0 ? text : text + fmt::format(" (+{})", counted(folded, "library frame"));
 }
 
 Lines python_stack_lines(const std::vector<symbolize::PythonFrame>& stack, const std::string& directory) {

@@ -71,10 +71,9 @@ class StatusText {
   void add(const diagnose::ProcessStatus& process) {
     std::string text = fmt::format("pid {}", process.pid);
     if (process.rank) text += fmt::format(", rank {}", *process.rank);
-    text += fmt::format(": {} operation{} issued", diagnose::thousands(process.operations),
-                        process.operations == 1 ? "" : "s");
+    text += ": " + counted(process.operations, "operation") + " issued";
     if (process.idle) text += fmt::format(", the newest {} {}", diagnose::duration(*process.idle), since_when(process));
-    if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
+    if (process.errors > 0) text += "; " + counted(process.errors, "failed call");
     line(0, text);
     if (process.state == wire::area::State::frozen)
       line(2, "the process has a sticky error, and nothing after it is recorded: see cudadiag report");
@@ -92,8 +91,8 @@ class StatusText {
     if (stream.device.value_or(0) != 0) text += fmt::format(" on device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
-      text += fmt::format(": {} operation{} may be unfinished (no marker follows {})", open, open == 1 ? "" : "s",
-                          open == 1 ? "it" : "them");
+      text += open == 1 ? ": 1 operation may be unfinished (no marker follows it)"
+                        : fmt::format(": {} operations may be unfinished (no marker follows them)", open);
     } else if (stream.candidates == 1 && stream.missing == 0) {
       text += fmt::format(": at operation {} of {} issued", stream.operations.front().ordinal, stream.issued);
     } else if (!can_stand) {
@@ -107,9 +106,9 @@ class StatusText {
       }
     }
     if (stream.proven && !stream.may_wait_for.empty()) {
-      text += fmt::format(", {} for {}", can_stand ? "or waits" : "waits", stream.may_wait_for.front());
+      text += (can_stand ? ", or waits for " : ", waits for ") + stream.may_wait_for.front();
       const std::size_t others = stream.may_wait_for.size() - 1;
-      if (others > 0) text += fmt::format(" or {} other{}", others, others == 1 ? "" : "s");
+      if (others > 0) text += " or " + counted(others, "other");
     }
     line(2, text + fmt::format("  [{}]", diagnose::word(grade(stream.known_by))));
     std::size_t written = 0;
@@ -370,9 +369,9 @@ Activity ActivityWatch::look(const session::Session& session) {
 std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows,
                            std::size_t columns) {
   std::vector<std::string> text = {
-      heading, fmt::format("{} operations/s, {} in all; {} process{}; {} failed call{}", rate(activity.per_second),
+      heading, fmt::format("{} operations/s, {} in all; {} process{}; {}", rate(activity.per_second),
                            diagnose::thousands(activity.operations), activity.processes,
-                           activity.processes == 1 ? "" : "es", activity.errors, activity.errors == 1 ? "" : "s")};
+                           activity.processes == 1 ? "" : "es", counted(activity.errors, "failed call"))};
   const std::size_t share = std::max<std::size_t>(rows > 6 ? (rows - 6) / 3 : 1, 1);
   const auto add = [&](const char* label, const std::vector<Busy>& busy) {
     if (!busy.empty()) text.emplace_back(label);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
 #include "commands/commands.h"
 #include "diagnose/reruns/dump_access.h"
 #include "diagnose/words.h"
@@ -14,6 +13,7 @@
 #include "evidence/text.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
+#include "report/page.h"
 #include "run/rerun_speech.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
@@ -80,13 +80,12 @@ int carry_out(const CoreOptions& options) {
     return 0;
   }
   const std::vector<std::string> lines = access ? diagnose::describe(*access) : std::vector<std::string>();
-  for (const std::string& line : evidence::describe(testimony, instruction, lines)) print(base::printable(line) + "\n");
-  if (!debugger) return 0;
-  const char* label = "Witness ";
-  for (const std::string& sentence : evidence::sentences(*debugger)) {
-    print(label + base::printable(sentence) + "\n");
-    label = "        ";
+  report::Page page;
+  page.add({.lines = evidence::describe(testimony, instruction, lines), .wide = report::Wide::stays});
+  if (debugger) {
+    page.add({.label = "Witness", .lines = evidence::sentences(*debugger), .wide = report::Wide::stays});
   }
+  print(page.print());
   return 0;
 }
 

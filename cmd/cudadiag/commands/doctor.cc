@@ -67,7 +67,7 @@ class Checklist {
       const Json all = {{"schema", "cudadiag.doctor/1"}, {"healthy", healthy()}, {"checks", checks_}};
       return print(all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
     }
-    std::string verdict = fmt::format("{} problem{} found", problems_, problems_ == 1 ? " was" : "s were");
+    std::string verdict = problems_ == 1 ? "1 problem was found" : fmt::format("{} problems were found", problems_);
     if (healthy())
       verdict = gpu_was_tried ? "cudadiag works here" : "cudadiag should work here; to test it: cudadiag doctor --gpu";
     std::printf("\n%s\n", verdict.c_str());

@@ -199,8 +199,8 @@ std::string first_report(JobSessions& job, const std::vector<Alike>& groups, Par
                        diagnose::word(finding.evidence.grade()));
   }
   const std::size_t count = job.all().size();
-  std::string text = answer + fmt::format("cudadiag: first failure in {} session{}: {}\n", count, count == 1 ? "" : "s",
-                                          name_of(finding));
+  std::string text =
+      answer + fmt::format("cudadiag: first failure in {}: {}\n", report::counted(count, "session"), name_of(finding));
   text += report::write_text(report, text_options(options.verbosity, STDOUT_FILENO));
   return text + others(job, groups);
 }

@@ -19,6 +19,7 @@
 #include "evidence/tools/sanitizer_text.h"
 #include "launch/process.h"
 #include "replay/verdict.h"
+#include "report/finding_text.h"
 #include "supervise/tools/external_tools.h"
 
 namespace cudadiag::command {
@@ -86,16 +87,20 @@ class Text {
     std::string words =
         fmt::format("{} of {} memory blocks at their original addresses", answer.placed, answer.placeable);
     if (answer.placed < answer.placeable) {
-      words += fmt::format("; {} pointer{} rewritten in memory", diagnose::thousands(answer.rewritten),
-                           answer.rewritten == 1 ? " was" : "s were");
+      words += answer.rewritten == 1
+                   ? "; 1 pointer was rewritten in memory"
+                   : fmt::format("; {} pointers were rewritten in memory", diagnose::thousands(answer.rewritten));
     }
     add("Memory", words);
     const auto missing = std::count_if(launch_.blocks.begin(), launch_.blocks.end(), [](const Block& block) {
       return block.unsaved != replay::Unsaved::no && block.reach != replay::Reach::nothing;
     });
     if (missing > 0) {
-      add("", fmt::format("{} block{} saved only in part or not at all; the missing parts are filled with zeros",
-                          missing, missing == 1 ? " was" : "s were"));
+      add("",
+          missing == 1
+              ? "1 block was saved only in part or not at all; the missing parts are filled with zeros"
+              : fmt::format("{} blocks were saved only in part or not at all; the missing parts are filled with zeros",
+                            missing));
     }
     if (answer.only_reached) add("", "the GPU has no room for memory that nothing points to, so the replay omits it");
   }
@@ -114,10 +119,7 @@ class Text {
   void sanitized(const Sanitized& found) {
     const std::string_view tool = word(found.tool);
     if (!found.log.complaint.empty()) add(tool, base::printable(found.log.complaint));
-    const std::string whole = found.log.errors
-                                  ? fmt::format("{} error{}", *found.log.errors, *found.log.errors == 1 ? "" : "s")
-                                  : "did not finish";
-    add(tool, whole);
+    add(tool, found.log.errors ? report::counted(*found.log.errors, "error") : "did not finish");
     constexpr std::size_t kMost = 8;
     for (std::size_t i = 0; i < std::min(found.log.accesses.size(), kMost); ++i) access(found.log.accesses[i]);
     for (const std::string& line : found.lines) add("", base::printable(line));
@@ -141,10 +143,10 @@ class Text {
   void smallest(const replay::Smallest& found) {
     const auto all = std::count_if(launch_.blocks.begin(), launch_.blocks.end(),
                                    [](const Block& block) { return block.contents.has_value(); });
-    add("Minimal",
-        fmt::format("the launch still fails with the contents of only {} of {} memory blocks; {} {} replay{}",
-                    found.needed.size(), all, found.whole ? "the search took" : "the search stopped after",
-                    found.replays, found.replays == 1 ? "" : "s"));
+    add("Minimal", fmt::format("the launch still fails with the contents of only {} of {} memory blocks; ",
+                               found.needed.size(), all) +
+                       (found.whole ? "the search took " : "the search stopped after ") +
+                       report::counted(found.replays, "replay"));
     constexpr std::size_t kMost = 16;
     for (std::size_t i = 0; i < std::min(found.needed.size(), kMost); ++i)
       add("", block_words(launch_, found.needed[i]));

@@ -15,6 +15,7 @@
 #include "diagnose/run_context.h"
 #include "diagnose/values/non_finite.h"
 #include "diagnose/words.h"
+#include "report/finding_text.h"
 #include "run/watched_run.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
@@ -339,14 +340,16 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   }
   std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
-    text += "; " + diagnose::thousands(all.lost) + (all.lost == 1 ? " record was" : " records were") +
-            " lost, so cudadiag could not see races across " + diagnose::thousands(all.gaps) +
-            (all.gaps == 1 ? " gap" : " gaps") + " in the recording";
+    const std::string gaps = report::counted(all.gaps, "gap") + " in the recording";
+    text += all.lost == 1 ? "; 1 record was lost, so cudadiag could not see races across " + gaps
+                          : fmt::format("; {} records were lost, so cudadiag could not see races across {}",
+                                        diagnose::thousands(all.lost), gaps);
   }
-  if (all.forgotten > 0) {
-    text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access was" : " accesses were") +
-            " dropped for lack of room, so cudadiag could not see races involving " +
-            (all.forgotten == 1 ? "it" : "them");
+  if (all.forgotten == 1) {
+    text += "; 1 access was dropped for lack of room, so cudadiag could not see races involving it";
+  } else if (all.forgotten > 1) {
+    text += fmt::format("; {} accesses were dropped for lack of room, so cudadiag could not see races involving them",
+                        diagnose::thousands(all.forgotten));
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   say(text);

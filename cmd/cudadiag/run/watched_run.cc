@@ -267,8 +267,8 @@ class WatchedRun {
                   stalls_ ? &*stalls_ : nullptr, &unreached},
                  speech);
     if (const std::size_t more = unreached.unnamed(); more > 0) {
-      say(diagnose::thousands(more) + (more == 1 ? " more process" : " more processes") +
-          " used a GPU without being recorded");
+      say(more == 1 ? "1 more process used a GPU without being recorded"
+                    : diagnose::thousands(more) + " more processes used a GPU without being recorded");
     }
   }
 

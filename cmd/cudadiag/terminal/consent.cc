@@ -66,8 +66,8 @@ std::string about(double seconds) { return seconds < 1 ? "under a second" : "abo
 
 std::string runs_text(const RerunOutlook& outlook) {
   const std::string limits = outlook.limits.empty() ? "" : "; " + outlook.limits;
-  return fmt::format("{} run{}, {}{}{}", outlook.runs, outlook.runs == 1 ? "" : "s", about(outlook.seconds),
-                     outlook.runs == 1 ? "" : " each", limits);
+  return outlook.runs == 1 ? fmt::format("1 run, {}{}", about(outlook.seconds), limits)
+                           : fmt::format("{} runs, {} each{}", outlook.runs, about(outlook.seconds), limits);
 }
 
 // Asks one question and waits for the answer.
