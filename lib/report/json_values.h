@@ -43,7 +43,7 @@ class Members {
   }
   // Adds a string that is null if it is empty.
   void text(const char* name, std::string_view text, const char* description = nullptr) {
-    put(name, pick([] { return nullable({{"type", "string"}}); }, text.empty() ? Json() : Json(text)), description);
+    put(name, types_ != nullptr ? nullable(of(text)) : text.empty() ? Json() : Json(text), description);
   }
   // Adds a number that is null if it is 0.
   void unless_zero(const char* name, std::uint64_t number) {
@@ -100,20 +100,14 @@ class Members {
     list(members, object);
     return members.whole();
   }
-  Json of(bool flag) {
-    return pick([] { return Json{{"type", "boolean"}}; }, flag);
-  }
-  Json of(double number) {
-    return pick([] { return Json{{"type", "number"}}; }, number);
-  }
+  Json of(bool flag) { return types_ != nullptr ? Json{{"type", "boolean"}} : Json(flag); }
+  Json of(double number) { return types_ != nullptr ? Json{{"type", "number"}} : Json(number); }
   template <std::integral T>
   Json of(const T& number) {
     if (types_ == nullptr) return number;
     return std::unsigned_integral<T> ? Json{{"type", "integer"}, {"minimum", 0}} : Json{{"type", "integer"}};
   }
-  Json of(std::string_view text) {
-    return pick([] { return Json{{"type", "string"}}; }, text);
-  }
+  Json of(std::string_view text) { return types_ != nullptr ? Json{{"type", "string"}} : Json(text); }
   Json of(const std::string& text) { return of(std::string_view(text)); }
   template <typename... T>
   Json of(const std::variant<T...>& number) {
@@ -132,7 +126,7 @@ class Members {
     return array;
   }
   Json of(const std::array<std::uint32_t, 3>& numbers) {
-    return pick([&] { return array_of(of(std::uint32_t()), 3); }, numbers);
+    return types_ != nullptr ? array_of(of(std::uint32_t()), 3) : Json(numbers);
   }
   // Pairs of a name and a text.
   Json of(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -143,10 +137,6 @@ class Members {
   }
 
  private:
-  template <typename Type>
-  Json pick(const Type& type, const Json& value) const {
-    return types_ != nullptr ? type() : value;
-  }
   static Json nullable(Json type) {
     if (!type.contains("type")) return {{"anyOf", Json::array({Json{{"type", "null"}}, std::move(type)})}};
     type["type"] = Json::array({type["type"], "null"});

@@ -45,6 +45,12 @@ TEST_CASE("sizes use the largest unit that leaves at least one whole unit") {
   CHECK(size_text(~0ull) == "16.0 EiB");
 }
 
+TEST_CASE("one thing is singular, and thousands have separators") {
+  CHECK(counted(0, "thread") == "0 threads");
+  CHECK(counted(1, "thread") == "1 thread");
+  CHECK(counted(2048, "failed call") == "2,048 failed calls");
+}
+
 TEST_CASE("only wrong pointers are shown, with a remark that they may not be at fault") {
   CHECK(lines_of({pointer("live", 0), pointer("live", 4096)}).empty());
   CHECK(lines_of({pointer("freed", 8)}) == Lines{"parameter 1 points into 4.0 KiB that had been freed", kDoubt});
