@@ -9,15 +9,15 @@
 #include <tuple>
 
 #include "analyse/benign_calls.h"
+#include "analyse/blamed_calls.h"
 #include "analyse/coverage_notes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
-#include "analyse/graphs/graph_nodes.h"
-#include "analyse/graphs/stale_pointers.h"
-#include "analyse/hangs/hang.h"
+#include "analyse/graph_nodes.h"
+#include "analyse/hang.h"
 #include "analyse/hangs/stalls.h"
-#include "analyse/reruns/reruns.h"
-#include "analyse/swallowed_failures.h"
+#include "analyse/reruns.h"
+#include "analyse/stale_pointers.h"
 #include "base/debug_log.h"
 #include "session/process_record.h"
 

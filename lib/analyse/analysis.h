@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "analyse/ending.h"
-#include "analyse/evidence.h"
+#include "analyse/grade.h"
 #include "analyse/hangs/group_answer.h"
 #include "analyse/hangs/ranks.h"
-#include "analyse/hangs/unfinished_work.h"
-#include "analyse/note_code.h"
+#include "analyse/notes.h"
+#include "analyse/unfinished_work.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 

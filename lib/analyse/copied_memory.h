@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/allocations.h"
+#include "analyse/memory.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

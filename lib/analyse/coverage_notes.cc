@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyse/first_failure.h"
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyse/benign_calls.h"
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "analyse/benign_calls.h"
+#include "analyse/blamed_calls.h"
 #include "analyse/cuda_errors.h"
 #include "analyse/exit_doubt.h"
 #include "analyse/graphs/broken_captures.h"
 #include "analyse/late_error_checks.h"
 #include "analyse/reruns/same_call.h"
-#include "analyse/stream_history.h"
-#include "analyse/swallowed_failures.h"
+#include "analyse/streams.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"
 #include "session/processes.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/allocations.h"
 #include "analyse/analysis.h"
+#include "analyse/memory.h"
 
 namespace cudadiag::analyse {
 

@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/graphs/graph_nodes.h"
-#include "analyse/graphs/stale_pointers.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/stale_pointers.h"
 #include "wire/cuda_codes.h"
 #include "wire/names/kernel_names.h"
 

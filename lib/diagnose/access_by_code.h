@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/allocations.h"
+#include "analyse/memory.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 #include "sass/byte_ranges.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "analyse/first_failure.h"
-#include "analyse/hangs/hang.h"
-#include "analyse/reruns/reruns.h"
+#include "analyse/hang.h"
+#include "analyse/reruns.h"
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analyse/allocations.h"
 #include "analyse/copied_memory.h"
+#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"

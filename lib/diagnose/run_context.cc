@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/reruns/external_findings.h"
 #include "diagnose/reruns/kept_from.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "analyse/reruns/eager.h"
+#include "analyse/eager.h"
 #include "diagnose/access_by_code.h"
 #include "diagnose/known.h"
 #include "diagnose/reruns/dump_candidates.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 #include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"
 

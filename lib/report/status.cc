@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"

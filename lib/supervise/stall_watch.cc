@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/hangs/hang.h"
-#include "analyse/hangs/stall_rule.h"
+#include "analyse/hang.h"
+#include "analyse/stall_rule.h"
 #include "base/processes.h"
 #include "session/area/area_reader.h"
 #include "session/area/ring_follower.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "analyse/note_code.h"
+#include "analyse/notes.h"
 #include "base/text.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/note_code.h"
+#include "analyse/notes.h"
 
 namespace cudadiag::command {
 

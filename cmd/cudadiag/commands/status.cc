@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-#include "analyse/hangs/hang.h"
+#include "analyse/hang.h"
 #include "base/printable.h"
 #include "base/processes.h"
 #include "commands/commands.h"

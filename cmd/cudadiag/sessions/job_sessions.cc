@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "analyse/hangs/hang.h"
+#include "analyse/hang.h"
 #include "analyse/site_keys.h"
 #include "session/ownership.h"
 #include "session/process_record.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/hangs/collective_sequence.h"
-#include "analyse/hangs/rank_state.h"
+#include "analyse/collectives.h"
+#include "analyse/communicators.h"
 #include "base/result.h"
 #include "diagnose/ranks/groups.h"
 #include "diagnose/ranks/ranks.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "session/session.h"
 #include "supervise/recorded_processes.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyse/candidate_window.h"
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 

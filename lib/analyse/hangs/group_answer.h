@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
 
 namespace cudadiag::analyse {
 

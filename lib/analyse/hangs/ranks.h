@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/collective_sequence.h"
+#include "analyse/collectives.h"
 
 namespace cudadiag::analyse {
 

@@ -1,7 +1,7 @@
 // Facts of a hang: what an operation waits for, and how the ranks of a job diverge.
 #pragma once
 
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 
 namespace cudadiag::diagnose {
 

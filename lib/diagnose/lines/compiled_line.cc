@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "analyse/reruns/eager.h"
+#include "analyse/eager.h"
 #include "base/text.h"
 #include "diagnose/resolved_site.h"
 #include "session/library_paths.h"

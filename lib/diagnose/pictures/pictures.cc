@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyse/allocations.h"
+#include "analyse/memory.h"
 #include "diagnose/known.h"
 #include "diagnose/pictures/timeline.h"
 

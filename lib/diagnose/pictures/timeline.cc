@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 #include "base/demangle.h"
 #include "diagnose/resolved_site.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
 #include "evidence/flight_recorder/flight_dump.h"
 
 namespace cudadiag::diagnose {

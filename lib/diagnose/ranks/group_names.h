@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
 
 namespace cudadiag::diagnose {
 

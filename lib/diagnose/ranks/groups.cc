@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyse/ending.h"
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "analyse/reruns/reruns.h"
+#include "analyse/reruns.h"
 #include "session/notes/saved_call.h"
 #include "session/processes.h"
 

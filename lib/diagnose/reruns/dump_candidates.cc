@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "analyse/forward_launches.h"
-#include "analyse/graphs/graph_nodes.h"
-#include "analyse/graphs/stale_pointers.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/stale_pointers.h"
 #include "diagnose/resolved_site.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/reruns/eager.h"
+#include "analyse/eager.h"
 #include "diagnose/facts/place.h"
 
 namespace cudadiag::diagnose {

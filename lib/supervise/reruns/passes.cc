@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analyse/allocations.h"
+#include "analyse/eager.h"
 #include "analyse/first_failure.h"
-#include "analyse/reruns/eager.h"
+#include "analyse/memory.h"
 #include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
 #include "session/process_record.h"

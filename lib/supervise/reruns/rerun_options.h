@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "launch/input.h"
 
 namespace cudadiag::supervise {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/reruns/eager.h"
+#include "analyse/eager.h"
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"

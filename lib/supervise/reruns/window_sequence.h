@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "supervise/reruns/rerun_options.h"
 
 namespace cudadiag::supervise {

@@ -1,9 +1,8 @@
-#include "analyse/allocations.h"
-
 #include <doctest/doctest.h>
 
 #include <random>
 
+#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/intern.h"

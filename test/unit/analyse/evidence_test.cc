@@ -1,9 +1,9 @@
-#include "analyse/evidence.h"
-
 #include <doctest/doctest.h>
 
 #include <initializer_list>
 #include <string>
+
+#include "analyse/grade.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analyse/swallowed_failures.h"
+#include "analyse/blamed_calls.h"
 #include "unit/analyse/failing_calls.h"
 #include "unit/analyse/picture_builder.h"
 

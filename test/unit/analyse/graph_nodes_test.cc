@@ -1,4 +1,4 @@
-#include "analyse/graphs/graph_nodes.h"
+#include "analyse/graph_nodes.h"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "analyse/first_failure.h"
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/rerun/site_key.h"
 

@@ -1,8 +1,8 @@
-#include "analyse/note_code.h"
-
 #include <doctest/doctest.h>
 
 #include <set>
+
+#include "analyse/notes.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -1,11 +1,11 @@
-#include "analyse/reruns/reruns.h"
+#include "analyse/reruns.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "analyse/first_failure.h"
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

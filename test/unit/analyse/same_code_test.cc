@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analyse/reruns/reruns.h"
+#include "analyse/reruns.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

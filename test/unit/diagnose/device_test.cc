@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/graphs/graph_nodes.h"
+#include "analyse/graph_nodes.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/session_state.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/graphs/stale_pointers.h"
+#include "analyse/stale_pointers.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/reruns/device.h"
 #include "diagnose/reruns/dump_candidates.h"

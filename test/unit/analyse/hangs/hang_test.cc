@@ -1,4 +1,4 @@
-#include "analyse/hangs/hang.h"
+#include "analyse/hang.h"
 
 #include <doctest/doctest.h>
 

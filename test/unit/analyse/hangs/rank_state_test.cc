@@ -1,9 +1,8 @@
-#include "analyse/hangs/rank_state.h"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
+#include "analyse/communicators.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,11 +1,11 @@
-#include "analyse/hangs/stall_rule.h"
+#include "analyse/stall_rule.h"
 
 #include <doctest/doctest.h>
 
 #include <utility>
 
 #include "analyse/analysis.h"
-#include "analyse/hangs/hang.h"
+#include "analyse/hang.h"
 #include "analyse/hangs/stalls.h"
 #include "session/manifest.h"
 #include "unit/analyse/picture_builder.h"

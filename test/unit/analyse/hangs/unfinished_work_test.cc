@@ -1,4 +1,4 @@
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 
 #include <doctest/doctest.h>
 

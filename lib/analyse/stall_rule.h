@@ -22,7 +22,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/hangs/unfinished_work.h"
+#include "analyse/unfinished_work.h"
 #include "session/area/ring_follower.h"
 #include "session/session.h"
 

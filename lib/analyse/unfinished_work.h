@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 

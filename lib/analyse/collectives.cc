@@ -1,13 +1,13 @@
-#include "analyse/hangs/collective_sequence.h"
+#include "analyse/collectives.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <set>
 
-#include "analyse/hangs/unfinished_work.h"
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "analyse/unfinished_work.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

@@ -1,12 +1,12 @@
-#include "analyse/swallowed_failures.h"
+#include "analyse/blamed_calls.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
-#include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
 #include "analyse/exit_doubt.h"
+#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "wire/cuda_codes.h"
 

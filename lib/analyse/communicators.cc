@@ -1,10 +1,10 @@
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
 
 #include <algorithm>
 #include <map>
 
-#include "analyse/hangs/unfinished_work.h"
 #include "analyse/site_keys.h"
+#include "analyse/unfinished_work.h"
 
 namespace cudadiag::analyse {
 namespace {

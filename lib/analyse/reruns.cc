@@ -1,13 +1,13 @@
-#include "analyse/reruns/reruns.h"
+#include "analyse/reruns.h"
 
 #include <algorithm>
 #include <iterator>
 #include <span>
 #include <tuple>
 
+#include "analyse/confirmation.h"
 #include "analyse/ending.h"
 #include "analyse/first_failure.h"
-#include "analyse/reruns/confirmation.h"
 #include "analyse/reruns/rerun_notes.h"
 #include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"

@@ -1,4 +1,4 @@
-#include "analyse/note_code.h"
+#include "analyse/notes.h"
 
 #include "base/text.h"
 

@@ -1,13 +1,13 @@
-#include "analyse/hangs/hang.h"
+#include "analyse/hang.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
 #include "analyse/hangs/ranks.h"
-#include "analyse/hangs/unfinished_work.h"
 #include "analyse/record_horizon.h"
+#include "analyse/unfinished_work.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyse/allocations.h"
+#include "analyse/memory.h"
 
 #include <algorithm>
 #include <string_view>

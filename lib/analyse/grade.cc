@@ -1,4 +1,4 @@
-#include "analyse/evidence.h"
+#include "analyse/grade.h"
 
 namespace cudadiag::analyse {
 namespace {

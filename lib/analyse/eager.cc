@@ -1,4 +1,4 @@
-#include "analyse/reruns/eager.h"
+#include "analyse/eager.h"
 
 #include <algorithm>
 #include <iterator>

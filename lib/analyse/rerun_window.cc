@@ -1,4 +1,4 @@
-#include "analyse/reruns/rerun_window.h"
+#include "analyse/rerun_window.h"
 
 #include <fmt/core.h>
 

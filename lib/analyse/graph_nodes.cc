@@ -1,4 +1,4 @@
-#include "analyse/graphs/graph_nodes.h"
+#include "analyse/graph_nodes.h"
 
 #include <fmt/core.h>
 

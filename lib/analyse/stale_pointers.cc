@@ -1,4 +1,4 @@
-#include "analyse/graphs/stale_pointers.h"
+#include "analyse/stale_pointers.h"
 
 #include <fmt/core.h>
 

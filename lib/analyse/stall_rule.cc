@@ -1,4 +1,4 @@
-#include "analyse/hangs/stall_rule.h"
+#include "analyse/stall_rule.h"
 
 #include <fmt/core.h>
 
@@ -6,10 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "analyse/hangs/hang.h"
-#include "analyse/hangs/rank_state.h"
+#include "analyse/communicators.h"
+#include "analyse/hang.h"
 #include "analyse/hangs/stalls.h"
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyse/reruns/confirmation.h"
+#include "analyse/confirmation.h"
 
 #include <fmt/core.h>
 

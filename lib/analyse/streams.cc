@@ -1,4 +1,4 @@
-#include "analyse/stream_history.h"
+#include "analyse/streams.h"
 
 #include <fmt/core.h>
 
