@@ -8,14 +8,13 @@
 #include <iterator>
 #include <tuple>
 
-#include "analyse/benign_calls.h"
 #include "analyse/blamed_calls.h"
-#include "analyse/coverage_notes.h"
+#include "analyse/cuda_errors.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
-#include "analyse/hangs/stalls.h"
+#include "analyse/notes.h"
 #include "analyse/reruns.h"
 #include "analyse/stale_pointers.h"
 #include "base/debug_log.h"

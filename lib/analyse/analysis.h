@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "analyse/collectives.h"
+#include "analyse/communicators.h"
 #include "analyse/ending.h"
 #include "analyse/grade.h"
-#include "analyse/hangs/group_answer.h"
-#include "analyse/hangs/ranks.h"
 #include "analyse/notes.h"
 #include "analyse/unfinished_work.h"
 #include "session/session.h"
@@ -142,19 +142,6 @@ enum class Vanished {
   race,            // a rerun without waiting failed again, and none succeeded
   comes_and_goes,  // a rerun without waiting succeeded, too
   open,            // no result of a rerun without waiting is known
-};
-
-// Call sites whose lines are inserted into a note's text at offset `at`, once symbols are available.
-struct NotedCalls {
-  const session::Process* process = nullptr;
-  std::vector<std::uint32_t> sites;
-  std::size_t at = 0;
-};
-
-struct Note {
-  NoteCode code = NoteCode::other;
-  std::string text;
-  std::optional<NotedCalls> calls{};
 };
 
 // The ranks of a hanging job, according to NCCL's communicators.

@@ -4,16 +4,105 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyse/benign_calls.h"
-#include "analyse/exit_doubt.h"
+#include "analyse/cuda_errors.h"
+#include "analyse/ending.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
-namespace {
+
+SameCall same_call(const session::Process& process, const SameLine& same_line) {
+  return [&](const session::FailedCall& a, const session::FailedCall& b) {
+    if (a.code != b.code || a.call != b.call) return false;
+    return a.site == b.site || (same_line && same_line(process, a.site, b.site));
+  };
+}
 
 using session::FailedCall;
+
+LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, const SameCall& same) {
+  for (const FailedCall* look : errors) {
+    if (look->of_call == 0) continue;
+    const auto of = std::find_if(errors.begin(), errors.end(),
+                                 [&](const FailedCall* error) { return error->serial == look->of_call; });
+    if (of == errors.end()) continue;
+    const FailedCall* first = nullptr;
+    for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
+      // `of` is the first failure that the recorder still remembered. Earlier failures also count if the thread did not
+      // query their errors. Failures at other call sites count too, because the recorder treats them as different
+      // calls.
+      const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt) || (*error)->site != (*of)->site;
+      if ((*error)->of_call != 0 || !unasked || causes_.contains(*error)) continue;
+      if ((*error)->tid != (*of)->tid || !same(**error, **of)) continue;
+      if (first == nullptr) first = *error;
+      causes_[*error] = first;
+    }
+    if (first != nullptr) causes_[look] = first;
+  }
+}
+
+const FailedCall* LateErrorChecks::cause(const FailedCall* error) const {
+  const auto found = causes_.find(error);
+  return found == causes_.end() ? nullptr : found->second;
+}
+
+namespace {
+
+using session::Capture;
+
+constexpr std::uint32_t kGlobal = 0, kRelaxed = 2;  // CUstreamCaptureMode
+constexpr std::uint32_t kUnsupported = 900;
+
+bool same(const Capture& a, const Capture& b) { return a.began != 0 && a.began == b.began && a.tid == b.tid; }
+
+bool breaks(const FailedCall& call, const Capture& capture) {
+  if (!wire::error::is_of_capture(call.code) || call.code == wire::cuda::kStreamCaptureInvalidated) return false;
+  if (same(call.capture, capture)) return true;
+  // An unsafe call breaks every capture that forbids unsafe calls.
+  if (call.code != kUnsupported) return false;
+  return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
+}
+
+// Returns the earliest time at which the call can have broken the capture. This is the time at which the call began,
+// because a call on another thread may find the capture broken before this call returns.
+std::uint64_t start_of(const FailedCall& error) { return error.started != 0 ? error.started : error.ticks; }
+
+const FailedCall* cause_of(const FailedCall& noticed, const std::vector<const FailedCall*>& errors) {
+  const Capture& capture = noticed.capture;
+  const FailedCall* found_broken = nullptr;
+  for (const FailedCall* error : errors) {
+    if (error->code == wire::cuda::kStreamCaptureInvalidated && same(error->capture, capture)) {
+      found_broken = error;
+      break;
+    }
+  }
+  const std::uint64_t until = (found_broken == nullptr ? noticed : *found_broken).ticks;
+  const FailedCall* first = nullptr;
+  for (const FailedCall* error : errors) {
+    if (!breaks(*error, capture) || error->ticks < capture.began || start_of(*error) > until) continue;
+    if (first == nullptr || start_of(*error) < start_of(*first)) first = error;
+  }
+  if (first != nullptr) return first;
+  return found_broken != nullptr ? found_broken : &noticed;
+}
+
+}  // namespace
+
+BrokenCaptures::BrokenCaptures(const std::vector<const FailedCall*>& errors) {
+  for (const FailedCall* error : errors) {
+    const bool known = wire::error::is_of_capture(error->code) && error->capture.began != 0;
+    if (known) causes_[error] = cause_of(*error, errors);
+  }
+}
+
+const FailedCall* BrokenCaptures::cause(const FailedCall* error) const {
+  const auto found = causes_.find(error);
+  return found == causes_.end() ? error : found->second;
+}
+
+namespace {
+
 using session::ProcessRecord;
 
 wire::operation::Kind issued_by(const FailedCall& call, const ProcessRecord& record) {

@@ -3,17 +3,182 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <utility>
 
-#include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
-namespace {
 
 using wire::site_key::Key;
+
+namespace {
+
+// Returns whether the operation was issued through the Python hook, whose sites have no native stack.
+bool is_hooked(const Failure& failure) {
+  const auto& record = failure.process->record;
+  const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
+  return site != nullptr && site->native == 0 && session::has(record, session::Property::python_hook);
+}
+
+// A library may take a different path in the next run, because of what an earlier run left in a cache. If neither run
+// has an exact match, operations reached from the same lines of the program count as the same.
+class SameLines {
+ public:
+  SameLines(const Failure& failure, const Failure& again) : first_(failure), again_(again) {}
+
+  bool are(const Candidate& candidate, const Candidate& again) {
+    const std::uint32_t site = candidate.operation->site, site_again = again.operation->site;
+    const Key lines = first_.lines(site);
+    if (lines == 0 || lines != again_.lines(site_again)) return false;
+    const Key key_again = again_.whole(site_again);
+    return !first_.has(key_again) && !first_.has_hooked(key_again) && !again_.has(first_.whole(site)) &&
+           !again_.has(first_.hooked(site));
+  }
+
+ private:
+  // The keys of one run's call sites.
+  class Run {
+   public:
+    explicit Run(const Failure& failure) : record_(failure.process->record), keys_(record_) {}
+    Key whole(std::uint32_t site) const { return keys_.of_site(site); }
+    Key hooked(std::uint32_t site) const { return keys_.of_hooked_site(site); }
+    Key lines(std::uint32_t site) {
+      const auto [at, is_new] = lines_.try_emplace(site, 0);
+      if (is_new) at->second = keys_.of_own_lines(site);
+      return at->second;
+    }
+    bool has(Key key) {
+      fill();
+      return whole_.contains(key);
+    }
+    // Returns whether a site has this key when its native stack is ignored.
+    bool has_hooked(Key key) {
+      fill();
+      return hooked_.contains(key);
+    }
+
+   private:
+    void fill() {
+      if (!whole_.empty()) return;
+      for (std::uint32_t site = 1; site <= record_.sites.size(); ++site) {
+        whole_.insert(whole(site));
+        hooked_.insert(hooked(site));
+      }
+    }
+
+    const session::ProcessRecord& record_;
+    const SiteKeys keys_;
+    std::map<std::uint32_t, Key> lines_;
+    std::set<Key> whole_, hooked_;
+  };
+
+  Run first_, again_;
+};
+
+bool is_observed_by_cupti(const Failure& failure) {
+  return session::has(failure.process->record, session::Property::cupti_path);
+}
+
+// Returns whether the process launches the kernel at a single place, perhaps on several threads.
+bool has_one_place(const session::ProcessRecord& record, const SiteKeys& keys, Key kernel) {
+  Key only = 0;
+  for (std::uint32_t site = 1; kernel != 0 && site <= record.sites.size(); ++site) {
+    if (keys.of_kernel(site) != kernel) continue;
+    if (only != 0 && only != keys.of_site(site)) return false;
+    only = keys.of_site(site);
+  }
+  return only != 0;
+}
+
+// Returns the key of the kernel of `again`, if this kernel identifies the place in both runs; otherwise 0.
+Key identifying_kernel(const Failure& failure, const SiteKeys& keys, const Failure& again, const SiteKeys& keys_again,
+                       const Candidate& of) {
+  if (is_observed_by_cupti(failure) == is_observed_by_cupti(again)) return 0;
+  const Key kernel = keys_again.of_kernel(of.operation->site);
+  const bool identifies =
+      has_one_place(failure.process->record, keys, kernel) && has_one_place(again.process->record, keys_again, kernel);
+  return identifies ? kernel : 0;
+}
+
+}  // namespace
+
+bool are_identified_by_kernels(const Failure& failure) {
+  const SiteKeys keys(failure.process->record);
+  return std::ranges::all_of(failure.candidates, [&](const Candidate& candidate) {
+    return has_one_place(failure.process->record, keys, keys.of_kernel(candidate.operation->site));
+  });
+}
+
+Key lead_key(const Failure& failure) {
+  if (failure.candidates.empty()) return 0;
+  return SiteKeys(failure.process->record).of_site(failure.candidates.front().operation->site);
+}
+
+std::uint32_t ordinal_again(const Failure& again, Key whole) {
+  std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
+  if (!is_hooked(again) || whole == lead_key(again)) return static_cast<std::uint32_t>(ordinal);
+  const auto& record = again.process->record;
+  const SiteKeys keys(record);
+  for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
+    if (keys.of_site(site) == whole) ordinal += record.sites[site - 1].operations;
+  }
+  return static_cast<std::uint32_t>(ordinal);
+}
+
+SameCode same_code(const Failure& failure, const Failure& again) {
+  const SiteKeys keys(failure.process->record);
+  const Key key = lead_key(again);
+  const SiteKeys keys_again(again.process->record);
+  const Key kernel =
+      again.candidates.empty() ? 0 : identifying_kernel(failure, keys, again, keys_again, again.candidates.front());
+  const auto is_of_code = [&](std::uint32_t site) {
+    return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key) ||
+           (kernel != 0 && keys.of_kernel(site) == kernel);
+  };
+  SameCode found;
+  std::vector<Candidate> very_calls;
+  for (const Candidate& candidate : failure.candidates) {
+    const std::uint32_t site = candidate.operation->site;
+    if (!is_of_code(site)) continue;
+    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) very_calls.push_back(candidate);
+    found.candidates.push_back(candidate);
+  }
+  if (!very_calls.empty()) {
+    // Each thread counts its own calls of the code, so an unlisted candidate may have the same number.
+    const auto& sites = failure.process->record.sites;
+    std::size_t counts = 0;
+    for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);
+    found.very_call = very_calls.size() == 1 && counts <= 1;
+    found.candidates = std::move(very_calls);
+  }
+  if (!found.candidates.empty() || !again.evidence.proves()) return found;
+  SameLines lines(failure, again);
+  std::copy_if(failure.candidates.begin(), failure.candidates.end(), std::back_inserter(found.candidates),
+               [&](const Candidate& candidate) { return lines.are(candidate, again.candidates.front()); });
+  found.other_way = !found.candidates.empty();
+  return found;
+}
+
+bool shares_code(const Failure& failure, const Failure& again) {
+  const SiteKeys keys(failure.process->record), keys_again(again.process->record);
+  SameLines lines(failure, again);
+  return std::any_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& candidate) {
+    const std::uint32_t site = candidate.operation->site;
+    return std::any_of(again.candidates.begin(), again.candidates.end(), [&](const Candidate& other) {
+      const Key key = keys_again.of_site(other.operation->site);
+      const Key kernel = identifying_kernel(failure, keys, again, keys_again, other);
+      return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other) ||
+             (kernel != 0 && keys.of_kernel(site) == kernel);
+    });
+  });
+}
+
+namespace {
 
 // Returns the replay number of a graph, or the call number of another operation at its call site; 0 if unknown.
 std::uint32_t number_of(const Candidate& candidate) {

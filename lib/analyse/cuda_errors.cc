@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -32,6 +35,79 @@ CudaError cuda_error(std::uint32_t code) {
 bool is_undocumented(std::uint32_t code) {
   const CudaError known = cuda_error(code);
   return code == cuda::kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
+}
+
+namespace {
+
+struct Probe {
+  std::string_view call;  // a prefix that matches all versions of an entry point
+  std::uint32_t code;
+};
+
+constexpr Probe kProbes[] = {
+    {"", 4},
+    {"", 5},
+    {"", 6},
+    {"", 7},
+    {"", 8},  // 4: shutting down; 5 to 8: profiler switches
+    {"", 600},
+    {"", 704},
+    {"", 708},
+    {"", 709},                     // 600: not ready; 704, 708: already enabled or active; 709: shutting down
+    {"cuPointerGetAttribute", 1},  // is this a device pointer?
+    {"cudaPointerGetAttributes", 1},
+    {"cuCtxGetDevice", 201},  // is there a context yet?
+    {"cuCtxGetFlags", 201},
+    {"cuCtxGetApiVersion", 201},
+    {"cuGetProcAddress", 500},  // does the driver or module have this symbol?
+    {"cudaGetDriverEntryPoint", 500},
+    {"cuModuleGet", 500},
+    {"cuLibraryGet", 500},
+    {"cuStreamIsCapturing", 906},  // a query of the default stream; does not affect the capture
+    {"cudaStreamIsCapturing", 906},
+    {"cuStreamGetCaptureInfo", 906},
+    {"cudaStreamGetCaptureInfo", 906},
+    {"cuGraphExecUpdate", 910},  // can the graph be updated, or must it be instantiated again?
+    {"cudaGraphExecUpdate", 910},
+};
+
+constexpr std::uint32_t kNoDevice[] = {3, 34, 35, 100, 803, 804, 999};
+constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDeviceGetCount", "cudaSetDevice",
+                                        "cudaFree"};
+
+}  // namespace
+
+bool is_benign(const session::FailedCall& error) {
+  return std::any_of(std::begin(kProbes), std::end(kProbes), [&](const Probe& probe) {
+    return error.code == probe.code && (error.call.starts_with(probe.call) || error.outer.starts_with(probe.call));
+  });
+}
+
+bool found_no_function(const session::FailedCall& error) {
+  constexpr std::uint32_t kNotFound = 500;
+  const auto asks = [&](const char* part) { return error.call.find(part) != std::string::npos; };
+  return error.code == kNotFound && (asks("GetFunction") || asks("GetKernel"));
+}
+
+bool found_nothing_to_do(const session::FailedCall& error) {
+  return error.code == wire::cuda::kPeerAccessAlreadyEnabled || error.code == wire::cuda::kSetOnActiveProcess ||
+         (error.code == wire::cuda::kGraphExecUpdateFailure && is_benign(error));
+}
+
+bool found_no_device(const session::FailedCall& error) {
+  const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
+  return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {
+           return error.call.starts_with(start) || error.outer.starts_with(start);
+         });
+}
+
+bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record) {
+  if (error.of_call != 0) {
+    const auto of = std::find_if(record.errors.begin(), record.errors.end(),
+                                 [&](const session::FailedCall& other) { return other.serial == error.of_call; });
+    return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(*of, record);
+  }
+  return !(error.flags & wire::error::kSticky) && !is_benign(error);
 }
 
 }  // namespace cudadiag::analyse

@@ -10,13 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/benign_calls.h"
 #include "analyse/blamed_calls.h"
 #include "analyse/cuda_errors.h"
-#include "analyse/exit_doubt.h"
-#include "analyse/graphs/broken_captures.h"
-#include "analyse/late_error_checks.h"
-#include "analyse/reruns/same_call.h"
+#include "analyse/ending.h"
 #include "analyse/streams.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"

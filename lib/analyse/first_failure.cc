@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/record_horizon.h"
+#include "analyse/streams.h"
 #include "analyse/suspects.h"
 #include "session/process_record.h"
 

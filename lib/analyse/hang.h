@@ -1,10 +1,11 @@
-// Finds what blocks a process that hangs: the operation that does not finish, and the thread that waits for it.
+// Finds what blocks a process that hangs, and stores it in the session if only some streams hang.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "session/session.h"
 
 namespace cudadiag::analyse {
 
@@ -23,5 +24,19 @@ bool in_collective(const Failure& hang);
 // Finds the collective for which a process waited for a long time before it ended, as libraries do before they give up.
 // Returns nullopt if no thread waited that long.
 std::optional<Failure> hang_until_end(const session::Process& process);
+
+// Stores hangs of single streams in the session, and reads them back. Other streams of the process may still make
+// progress.
+session::Stall stall_of(const Failure& hang);
+
+// Rebuilds the failure from a stored stall of the process. `stall` must outlive the result. Returns nullopt if the
+// stall does not fit the process.
+std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall);
+
+// Returns whether the stall happened in this process.
+bool is_of(const session::Stall& stall, const session::Process& process);
+
+// Returns whether the stall and the failure have the same first operation.
+bool is_same(const session::Stall& stall, const Failure& hang);
 
 }  // namespace cudadiag::analyse

@@ -1,11 +1,16 @@
-// The codes of notes, with stable names for programs that read a report. The recorder's notes use the same names.
+// The notes of an analysis: their codes, and the notes about what a recording lacks.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "session/session.h"
 
 namespace cudadiag::analyse {
 
+// The codes of notes, with stable names for programs that read a report. The recorder's notes use the same names.
 enum class NoteCode : std::uint8_t {
   other,  // an unknown name, from a different version of the recorder
   // Features of the recorder that were unavailable.
@@ -85,5 +90,30 @@ NoteCode note_code(std::string_view word);
 constexpr bool is_about_cupti(NoteCode code) {
   return code == NoteCode::cupti_held || code == NoteCode::cupti_not_found || code == NoteCode::cupti_refused;
 }
+
+// Call sites whose lines are inserted into a note's text at offset `at`, once symbols are available.
+struct NotedCalls {
+  const session::Process* process = nullptr;
+  std::vector<std::uint32_t> sites;
+  std::size_t at = 0;
+};
+
+struct Note {
+  NoteCode code = NoteCode::other;
+  std::string text;
+  std::optional<NotedCalls> calls{};
+};
+
+// Returns whether the recorder turned itself off in the process.
+bool is_unrecorded(const session::Process& process);
+
+// For a code that says why the recorder could not start, returns what the user can do. Returns null for other codes.
+const char* remedy_for(NoteCode code);
+
+// If `several` processes were recorded, each note names its process.
+std::vector<Note> coverage_notes(const session::Process& process, bool several);
+
+// Counts the operations that no marker or wait has shown to be finished.
+std::uint64_t unfinished_operations(const session::ProcessRecord& record);
 
 }  // namespace cudadiag::analyse

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/copied_memory.h"
+#include "analyse/memory.h"
 #include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
 #include "wire/intern.h"
@@ -81,14 +81,14 @@ class Reader {
 
   // Adds pointers to freed device memory in the tables to which the parameters point, according to recorded copies.
   void add_freed_in_tables() {
-    constexpr std::size_t kMost = 4;
+    constexpr std::size_t kMostTables = 4;
     const std::vector<CopiedMemory> tables = copied_memory(record_, operation_, map_);
     const std::size_t parameters = tables.empty() ? 0 : found_.size();
     for (std::size_t i = 0; i < parameters; ++i) {
       const OperationArgument from = found_[i];
       for (const CopiedMemory& table : tables) {
         if (from.where.state != State::live || table.allocation != from.where.allocation) continue;
-        for (std::size_t at = 0; at + 8 <= table.bytes.size() && found_.size() < parameters + kMost; at += 8) {
+        for (std::size_t at = 0; at + 8 <= table.bytes.size() && found_.size() < parameters + kMostTables; at += 8) {
           const auto word = number_at<std::uint64_t>(table.bytes, at);
           const Whereabouts where = map_.find(word);
           const bool freed = where.state == State::freed && where.allocation->kind < wire::allocation::Kind::pinned;

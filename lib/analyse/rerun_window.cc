@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "analyse/confirmation.h"
 #include "analyse/forward_launches.h"
-#include "analyse/reruns/same_code.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 #include "wire/graph_node.h"

@@ -1,4 +1,4 @@
-// Combines the failures of the reruns with those of the first run.
+// Combines the failures of the reruns with those of the first run, and compares the reruns with each other.
 #pragma once
 
 #include "analyse/analysis.h"

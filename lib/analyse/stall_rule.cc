@@ -8,7 +8,6 @@
 
 #include "analyse/communicators.h"
 #include "analyse/hang.h"
-#include "analyse/hangs/stalls.h"
 #include "analyse/streams.h"
 
 namespace cudadiag::analyse {

@@ -6,8 +6,6 @@
 #include <functional>
 #include <limits>
 
-#include "analyse/record_horizon.h"
-
 namespace cudadiag::analyse {
 namespace {
 
@@ -172,6 +170,203 @@ std::string stream_name(const session::Stream& stream) {
     return fmt::format("the default stream of thread {}", stream.thread_tid);
   }
   return fmt::format("stream {:#x}", stream.handle);
+}
+
+namespace {
+
+// Returns the earliest tick after which the thread's records have consecutive serials, so none is missing. If the
+// thread took over the ring of an earlier thread, serials restart at 1. A lower serial with a later tick therefore
+// belongs to another thread, and the search ends there.
+std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
+  constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
+  if (records.empty()) return published == 0 ? 0 : kNothing;
+  // The records are usually in ascending order of serial, so reversing them puts the newest first.
+  const auto newer = [](const auto* a, const auto* b) { return a->serial > b->serial; };
+  std::reverse(records.begin(), records.end());
+  if (!std::is_sorted(records.begin(), records.end(), newer)) std::sort(records.begin(), records.end(), newer);
+  if (records.front()->serial < published) return kNothing;
+  const Operation* oldest = records.front();
+  for (const Operation* next : records) {
+    if (next->serial == oldest->serial) continue;
+    if (next->serial + 1 != oldest->serial || next->ticks > oldest->ticks) return oldest->ticks;
+    oldest = next;
+  }
+  return oldest->serial == 1 ? 0 : oldest->ticks;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> threads_complete_since(const ProcessRecord& record) {
+  std::vector<std::vector<const Operation*>> by_thread(record.threads.size());
+  for (const auto& operation : record.operations) {
+    if (operation.thread < by_thread.size()) by_thread[operation.thread].push_back(&operation);
+  }
+  std::vector<std::uint64_t> since;
+  for (std::size_t i = 0; i < by_thread.size(); ++i) {
+    since.push_back(thread_complete_since(by_thread[i], record.threads[i].published));
+  }
+  return since;
+}
+
+std::uint64_t complete_since(const ProcessRecord& record) {
+  const std::vector<std::uint64_t> threads = threads_complete_since(record);
+  return threads.empty() ? 0 : *std::max_element(threads.begin(), threads.end());
+}
+
+IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_since(record)) {
+  for (const auto& operation : record.operations) {
+    if (wire::operation::has_ordinal(operation.kind)) ticks_.push_back(operation.ticks);
+  }
+  std::sort(ticks_.begin(), ticks_.end());
+  if (record.dropped_operations > 0) return;
+  if (complete_since_ == 0) {
+    countable_ = true;
+    return;
+  }
+  std::uint64_t issued = 0;
+  for (const auto& thread : record.threads) issued += thread.operations;
+  countable_ = issued >= ticks_.size();
+  lost_ = countable_ ? issued - ticks_.size() : 0;
+}
+
+std::optional<std::uint64_t> IssueOrder::ordinal(const Operation& operation) const {
+  if (operation.issued != 0) return operation.issued;
+  if (!countable_ || operation.ticks < complete_since_) return std::nullopt;
+  const auto after = std::upper_bound(ticks_.begin(), ticks_.end(), operation.ticks);
+  return lost_ + static_cast<std::uint64_t>(after - ticks_.begin());
+}
+
+namespace {
+
+using Operations = std::vector<const Operation*>;
+
+std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
+  const auto found =
+      std::upper_bound(operations.begin(), operations.end(), ordinal,
+                       [](std::uint32_t wanted, const Operation* operation) { return wanted < operation->ordinal; });
+  return static_cast<std::size_t>(found - operations.begin());
+}
+
+// Where the window ends: the first marker that was queued but not written.
+struct Bound {
+  std::uint32_t ordinal = 0;  // the last operation that the marker covers; 0 if none is known to have been queued
+  bool certain = false;       // the marker is directly after this operation; otherwise operations may lie in between
+  std::uint32_t by = kAnyCall;
+};
+
+Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
+  const std::uint32_t newest = history.stream->marker_issued > history.completed ? history.stream->marker_issued : 0;
+  for (std::size_t i = begin; i < history.operations.size(); ++i) {
+    const Operation& operation = *history.operations[i];
+    if (newest != 0 && operation.ordinal > newest + 1) break;
+    // A marker directly before the first unfinished operation covers only finished operations, so it cannot end the
+    // window.
+    const bool covers_unfinished = operation.ordinal > history.completed + 1;
+    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished)
+      return {operation.ordinal - 1, true, operation.ordinal};
+    if (newest != 0 && operation.ordinal > newest) break;
+    if (operation.flags & wire::operation::kMarked) return {operation.ordinal, true, operation.ordinal};
+  }
+  return {newest, false, kAnyCall};
+}
+
+bool contended_neighbours(const Operation& a, const Operation& b) {
+  return (a.flags & b.flags & wire::operation::kContended) && b.ordinal - a.ordinal <= 1;
+}
+
+// Returns whether `next` may have been queued before the marker that follows `last`.
+bool came_meanwhile(const Operation& last, const Operation& next) {
+  return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
+}
+
+// Widens the window if several threads issued on the stream at the same time. Their operations may have been queued in
+// a different order than their ordinals suggest.
+void widen_by_contention(const Operations& operations, Window& window, bool certain) {
+  if (window.begin == window.end) return;
+  while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {
+    --window.begin;
+  }
+  const auto beside = certain ? contended_neighbours : came_meanwhile;
+  while (window.end < operations.size() && beside(*operations[window.end - 1], *operations[window.end])) ++window.end;
+}
+
+}  // namespace
+
+Window candidate_window(const StreamHistory& history) {
+  Window window;
+  window.begin = first_after(history.operations, history.completed);
+  const auto [marker, certain, marked_by] = first_unwritten_marker(history, window.begin);
+  window.bounded = marker != 0;
+  window.end = window.bounded ? first_after(history.operations, marker) : history.operations.size();
+
+  const std::uint32_t last = window.bounded ? marker : history.stream->issued;
+  const std::uint32_t expected = history.stream->given_between(history.completed, last);
+  const auto present = static_cast<std::uint32_t>(window.end - window.begin);
+  window.missing = expected > present ? expected - present : 0;
+  const auto given_before = [&](const Operation& operation) {
+    return operation.ordinal > 0 ? history.stream->given_between(history.completed, operation.ordinal - 1) : 0;
+  };
+  window.lost_first = expected > 0 && (present == 0 || given_before(*history.operations[window.begin]) > 0);
+
+  widen_by_contention(history.operations, window, certain);
+  window.bound =
+      window.bounded && window.end > 0 ? std::max(marker, history.operations[window.end - 1]->ordinal) : marker;
+  window.marked_by = std::max(window.bound, marked_by);
+  return window;
+}
+
+namespace {
+
+// Returns the event waits at which streams may still be blocked, oldest first. A wait depends only on earlier
+// operations, so one pass in this order follows every chain of waits.
+std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histories) {
+  std::vector<const Operation*> waits;
+  for (const auto& history : histories) {
+    for (const Operation* operation : history.operations) {
+      const bool open = operation->kind == wire::operation::Kind::event_wait && operation->ordinal > history.completed;
+      const bool certain = was_queued(*operation) && !(operation->flags & wire::operation::kContended);
+      if (open && certain) waits.push_back(operation);
+    }
+  }
+  std::sort(waits.begin(), waits.end(), [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+  return waits;
+}
+
+std::vector<std::uint32_t> first_that_can_fault(const std::vector<StreamHistory>& histories,
+                                                const std::vector<Window>& windows) {
+  std::vector<std::uint32_t> first(histories.size(), StreamStart::kNever);
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    for (const Operation* operation : windows[i].of(histories[i])) {
+      if (wire::operation::can_fault(operation->kind)) first[i] = std::min(first[i], operation->ordinal);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
+                                       const EventLog& events) {
+  std::vector<StreamStart> starts(histories.size());
+  const auto first_suspect = first_that_can_fault(histories, windows);
+  for (const Operation* wait : open_waits(histories)) {
+    const Operation* recorded = events.recorded(*wait);
+    if (recorded == nullptr || recorded->stream == wait->stream) continue;
+    if (recorded->flags & wire::operation::kContended) continue;
+    const std::size_t other = recorded->stream;
+
+    StreamStart& start = starts[wait->stream];
+    // An unwritten marker proves that the event is pending only if the marker was queued before the event was recorded.
+    // A later marker may have been queued long afterwards.
+    const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound < recorded->ordinal;
+    if (behind_unwritten_marker || recorded->ordinal > starts[other].blocked_after) {
+      start.blocked_after = std::min(start.blocked_after, wait->ordinal);
+    }
+    if (first_suspect[other] < recorded->ordinal || recorded->ordinal > starts[other].unsure_after) {
+      start.unsure_after = std::min(start.unsure_after, wait->ordinal);
+    }
+  }
+  return starts;
 }
 
 }  // namespace cudadiag::analyse

@@ -1,8 +1,12 @@
-// The operations of each stream of a process, in order, and how many of them are known to have finished.
+// The recorded operations of each stream in order: which have finished, which may be running, and which records are
+// missing.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -62,5 +66,65 @@ std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record
 bool was_queued(const session::Operation& operation);
 
 std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"
+
+// Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
+// largest value if the newest records are missing.
+std::uint64_t complete_since(const session::ProcessRecord& record);
+// Returns complete_since() of each thread, at the thread's index.
+std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
+
+// Numbers a process's stream operations in the order in which the process issued them, including captured ones.
+class IssueOrder {
+ public:
+  explicit IssueOrder(const session::ProcessRecord& record);
+  // Returns how many operations were issued up to and including `operation`; nullopt if lost records make that unknown.
+  std::optional<std::uint64_t> ordinal(const session::Operation& operation) const;
+
+ private:
+  std::vector<std::uint64_t> ticks_;  // of the recorded operations, ascending
+  std::uint64_t complete_since_;
+  std::uint64_t lost_ = 0;  // how many operations have no record, according to the counters of the threads
+  bool countable_ = false;
+};
+
+// Which operations of a stream may have been running when the state was captured.
+//
+// The GPU processes a stream in order, and a marker says "everything up to here has finished". Any operation between
+// the last written marker and the first unwritten one may have stopped the stream:
+//
+//    ordinal   1   2   3   4   5   6   7   8
+//    marker        w               q           w: written, q: queued and not written
+//    window            [-----------]
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // value of `marked_by` if the call is unknown
+
+struct Window {
+  std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
+  bool bounded = false;            // the window ends at a marker that was queued but not written
+  std::uint32_t bound = 0;         // if bounded: at least one operation up to this ordinal was unfinished
+  // Upper limit for the ordinal of the operation whose call queued the marker. May be `bound` + 1.
+  std::uint32_t marked_by = 0;
+  std::uint32_t missing = 0;  // how many records of the window are lost
+  bool lost_first = false;    // the record of the first unfinished operation, the likeliest to have failed, is lost
+
+  std::span<const session::Operation* const> of(const StreamHistory& history) const {
+    return std::span(history.operations).subspan(begin, end - begin);
+  }
+};
+
+Window candidate_window(const StreamHistory& history);
+
+// Finds the operations that cannot have started, because their stream waits for an event of another stream. A stream
+// that waits for an event runs no later work until the recording stream reaches that event.
+//
+// Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
+struct StreamStart {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t blocked_after = kNever;  // nothing after this ordinal can have started
+  std::uint32_t unsure_after = kNever;   // work after this ordinal waits for something that may be unfinished
+};
+
+// Returns one entry per stream; `windows` has one entry per history.
+std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
+                                       const EventLog& events);
 
 }  // namespace cudadiag::analyse

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/candidate_window.h"
-#include "analyse/hangs/event_waits.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/candidate_window.h"
+#include "analyse/streams.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/copied_memory.h"
+#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"

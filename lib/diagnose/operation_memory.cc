@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analyse/copied_memory.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "base/demangle.h"

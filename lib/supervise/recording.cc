@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "analyse/coverage_notes.h"
 #include "analyse/cuda_errors.h"
+#include "analyse/notes.h"
 #include "base/file_descriptor.h"
 #include "base/processes.h"
 #include "launch/command_path.h"

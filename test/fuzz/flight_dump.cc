@@ -1,5 +1,5 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
-#include "analyse/hangs/group_answer.h"
+#include "analyse/communicators.h"
 #include "diagnose/ranks/dumped_rank.h"
 
 using namespace cudadiag;

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/coverage_notes.h"
+#include "analyse/notes.h"
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "commands/planted_fault.h"

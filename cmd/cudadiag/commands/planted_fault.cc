@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "analyse/coverage_notes.h"
+#include "analyse/notes.h"
 #include "base/plain_folder.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"

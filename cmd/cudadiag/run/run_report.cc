@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/coverage_notes.h"
+#include "analyse/notes.h"
 #include "commands/planted_fault.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/races/races.h"

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "analyse/streams.h"
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/group_answer.h"
+#include "analyse/communicators.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/model.h"
 #include "symbolize/symbolizer.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analyse/confirmation.h"
 #include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/memory.h"
-#include "analyse/reruns/same_code.h"
 #include "diagnose/values/origin.h"
 #include "session/process_record.h"
 #include "supervise/reruns/device_pass.h"

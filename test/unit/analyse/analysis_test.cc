@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "analyse/coverage_notes.h"
+#include "analyse/notes.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/names/core_dump.h"
 

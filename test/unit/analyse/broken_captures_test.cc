@@ -1,7 +1,6 @@
-#include "analyse/graphs/broken_captures.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/blamed_calls.h"
 #include "analyse/failed_calls.h"
 
 using namespace cudadiag;

@@ -1,7 +1,6 @@
-#include "analyse/candidate_window.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/streams.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,9 +1,8 @@
 // Tests which memory has known contents at a launch, with hand-built records. For each rule, there is also a similar case
 // that must not match.
-#include "analyse/copied_memory.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/memory.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
 

@@ -1,7 +1,6 @@
-#include "analyse/graphs/graph_progress.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/graph_nodes.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,7 +1,6 @@
-#include "analyse/late_error_checks.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/blamed_calls.h"
 #include "analyse/failed_calls.h"
 
 using namespace cudadiag;

@@ -1,7 +1,6 @@
-#include "analyse/reruns/same_code.h"
-
 #include <doctest/doctest.h>
 
+#include "analyse/confirmation.h"
 #include "analyse/reruns.h"
 #include "unit/analyse/picture_builder.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hangs/group_answer.h"
+#include "analyse/communicators.h"
 
 namespace dumped_rank_test {
 

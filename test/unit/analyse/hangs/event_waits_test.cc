@@ -1,8 +1,7 @@
-#include "analyse/hangs/event_waits.h"
-
 #include <doctest/doctest.h>
 
 #include "analyse/first_failure.h"
+#include "analyse/streams.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,10 +1,10 @@
-#include "analyse/hangs/group_answer.h"
-
 #include <doctest/doctest.h>
 
 #include <map>
 #include <string>
 #include <vector>
+
+#include "analyse/communicators.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

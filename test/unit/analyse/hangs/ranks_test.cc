@@ -1,5 +1,3 @@
-#include "analyse/hangs/ranks.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "analyse/collectives.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

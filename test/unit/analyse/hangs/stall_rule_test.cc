@@ -6,7 +6,6 @@
 
 #include "analyse/analysis.h"
 #include "analyse/hang.h"
-#include "analyse/hangs/stalls.h"
 #include "session/manifest.h"
 #include "unit/analyse/picture_builder.h"
 
