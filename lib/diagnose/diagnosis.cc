@@ -1,32 +1,33 @@
 // Builds a report in passes. diagnose() lists them in their order.
 
+#include "diagnose/diagnosis.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "analyse/first_failure.h"
 #include "diagnose/access_by_code.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/compiled_code.h"
+#include "diagnose/device.h"
+#include "diagnose/dump_access.h"
 #include "diagnose/explanation.h"
+#include "diagnose/external_findings.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/finding_builder.h"
 #include "diagnose/forks.h"
-#include "diagnose/known.h"
-#include "diagnose/lines/changed_sources.h"
-#include "diagnose/lines/compiled_line.h"
-#include "diagnose/races/host_writes.h"
+#include "diagnose/groups.h"
+#include "diagnose/misused_memory.h"
+#include "diagnose/non_finite.h"
+#include "diagnose/parameter_names.h"
+#include "diagnose/races.h"
 #include "diagnose/races/overruns.h"
-#include "diagnose/races/races.h"
 #include "diagnose/races/recycled_blocks.h"
 #include "diagnose/races/tensor_races.h"
-#include "diagnose/ranks/groups.h"
-#include "diagnose/ranks/ranks.h"
-#include "diagnose/reruns/access.h"
-#include "diagnose/reruns/device.h"
+#include "diagnose/ranks.h"
 #include "diagnose/reruns/eager.h"
-#include "diagnose/reruns/external_findings.h"
 #include "diagnose/run_context.h"
-#include "diagnose/values/non_finite.h"
 #include "diagnose/values/origin.h"
-#include "diagnose/values/parameter_names.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

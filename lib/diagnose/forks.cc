@@ -4,7 +4,7 @@
 
 #include "analyse/ending.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "session/processes.h"
 

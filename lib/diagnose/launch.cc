@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/demangle.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/graph_node.h"
 

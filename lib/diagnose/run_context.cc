@@ -6,10 +6,10 @@
 #include <filesystem>
 
 #include "analyse/rerun_window.h"
+#include "diagnose/external_findings.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/reruns/external_findings.h"
+#include "diagnose/lines.h"
 #include "diagnose/reruns/kept_from.h"
-#include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/versions.h"
 #include "diagnose/words.h"

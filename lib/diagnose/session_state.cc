@@ -4,9 +4,9 @@
 
 #include "analyse/eager.h"
 #include "diagnose/access_by_code.h"
-#include "diagnose/known.h"
-#include "diagnose/reruns/dump_candidates.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/dump_candidates.h"
+#include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {
 

@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
 

@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/launch.h"
-#include "diagnose/lines/changed_sources.h"
-#include "diagnose/ranks/ranks.h"
+#include "diagnose/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "session/manifest.h"

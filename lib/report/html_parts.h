@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/pictures/pictures.h"
+#include "diagnose/pictures.h"
 #include "report/page.h"
 #include "report/redaction.h"
 

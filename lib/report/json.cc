@@ -1,4 +1,4 @@
-#include "diagnose/ranks/groups.h"
+#include "diagnose/groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"
 #include "report/writers.h"

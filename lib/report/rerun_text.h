@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagnose/facts/model.h"
-#include "diagnose/reruns/gain.h"
+#include "diagnose/gain.h"
 #include "report/writers.h"
 
 namespace cudadiag::report {

@@ -6,9 +6,9 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/printable.h"
-#include "diagnose/ranks/groups.h"
+#include "diagnose/external_findings.h"
+#include "diagnose/groups.h"
 #include "diagnose/ranks/rank_names.h"
-#include "diagnose/reruns/external_findings.h"
 #include "diagnose/run_context.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"

@@ -1,5 +1,5 @@
 // `cudadiag ranks`: combines the sessions of a multi-rank job into one report.
-#include "diagnose/ranks/ranks.h"
+#include "diagnose/ranks.h"
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/ranks/groups.h"
+#include "diagnose/groups.h"
 #include "diagnose/ranks/rank_names.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"

@@ -14,8 +14,8 @@
 #include "analyse/collectives.h"
 #include "analyse/communicators.h"
 #include "base/result.h"
-#include "diagnose/ranks/groups.h"
-#include "diagnose/ranks/ranks.h"
+#include "diagnose/groups.h"
+#include "diagnose/ranks.h"
 #include "diagnose/session_state.h"
 
 namespace cudadiag::command {

@@ -11,7 +11,7 @@
 #include <map>
 #include <utility>
 
-#include "diagnose/ranks/dumped_rank.h"
+#include "diagnose/dumped_rank.h"
 #include "evidence/flight_recorder/flight_dump.h"
 #include "session/plain_file.h"
 #include "sessions/job_sessions.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagnose/facts/model.h"
-#include "diagnose/pictures/pictures.h"
+#include "diagnose/pictures.h"
 #include "diagnose/session_state.h"
 #include "report/redaction.h"
 #include "report/writers.h"

@@ -1,6 +1,6 @@
 #include "diagnose/lines/host_line.h"
 
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/processes.h"
 
 namespace cudadiag::diagnose {

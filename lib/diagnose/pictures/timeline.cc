@@ -5,7 +5,7 @@
 
 #include "analyse/streams.h"
 #include "base/demangle.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {
 namespace {

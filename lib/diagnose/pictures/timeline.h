@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyse/analysis.h"
-#include "diagnose/pictures/pictures.h"
+#include "diagnose/pictures.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

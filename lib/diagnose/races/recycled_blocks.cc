@@ -4,11 +4,11 @@
 
 #include <utility>
 
+#include "diagnose/captured_values.h"
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/launch.h"
-#include "diagnose/reruns/captured_values.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "symbolize/source_excerpt.h"
 
 namespace cudadiag::diagnose {

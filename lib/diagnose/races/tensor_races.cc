@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/reruns/captured_values.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/captured_values.h"
+#include "diagnose/lines.h"
 #include "diagnose/stream_name.h"
 #include "symbolize/source_excerpt.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/facts/model.h"
-#include "diagnose/known.h"
 
 namespace cudadiag::diagnose {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/reruns/captured_values.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/captured_values.h"
+#include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {
 namespace {

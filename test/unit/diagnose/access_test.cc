@@ -1,13 +1,12 @@
 // Tests which access failed, using dumps from an H200 (data/gpucore), with and without a recording.
-#include "diagnose/reruns/access.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
 #include <memory>
 
-#include "diagnose/reruns/device.h"
+#include "diagnose/device.h"
+#include "diagnose/dump_access.h"
 #include "evidence/core_file.h"
 
 namespace access_test {

@@ -1,10 +1,9 @@
-#include "diagnose/lines/compiled_line.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "diagnose/compiled_code.h"
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 #include "unit/scratch_folder.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "analyse/graph_nodes.h"
+#include "diagnose/dump_candidates.h"
 #include "diagnose/facts/model.h"
-#include "diagnose/reruns/dump_candidates.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

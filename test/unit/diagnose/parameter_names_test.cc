@@ -1,4 +1,4 @@
-#include "diagnose/values/parameter_names.h"
+#include "diagnose/parameter_names.h"
 
 #include <doctest/doctest.h>
 

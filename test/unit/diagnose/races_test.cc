@@ -1,4 +1,4 @@
-#include "diagnose/races/races.h"
+#include "diagnose/races.h"
 
 #include <doctest/doctest.h>
 

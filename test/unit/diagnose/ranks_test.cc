@@ -1,4 +1,4 @@
-#include "diagnose/ranks/ranks.h"
+#include "diagnose/ranks.h"
 
 #include <doctest/doctest.h>
 

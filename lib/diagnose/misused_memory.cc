@@ -1,4 +1,4 @@
-#include "diagnose/races/host_writes.h"
+#include "diagnose/misused_memory.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/reruns/access.h"
+#include "diagnose/dump_access.h"
 
 #include <algorithm>
 #include <filesystem>

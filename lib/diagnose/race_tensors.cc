@@ -1,4 +1,4 @@
-#include "diagnose/races/race_tensors.h"
+#include "diagnose/race_tensors.h"
 
 #include <algorithm>
 #include <filesystem>

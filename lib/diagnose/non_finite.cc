@@ -1,4 +1,4 @@
-#include "diagnose/values/non_finite.h"
+#include "diagnose/non_finite.h"
 
 #include <fmt/core.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/text.h"
+#include "diagnose/captured_values.h"
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/reruns/captured_values.h"
 #include "diagnose/values/made_of.h"
 #include "diagnose/words.h"
 #include "session/notes/deliveries.h"

@@ -1,4 +1,4 @@
-#include "diagnose/lines/forward_line.h"
+#include "diagnose/library_threads.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "diagnose/lines/changed_sources.h"
+#include "diagnose/changed_sources.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/processes.h"
 #include "symbolize/file_time.h"
 

@@ -1,4 +1,4 @@
-#include "diagnose/reruns/captured_values.h"
+#include "diagnose/captured_values.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "diagnose/reruns/device.h"
+#include "diagnose/device.h"
 
 #include <fmt/core.h>
 

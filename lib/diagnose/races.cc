@@ -1,4 +1,4 @@
-#include "diagnose/races/races.h"
+#include "diagnose/races.h"
 
 #include <fmt/core.h>
 
@@ -8,9 +8,9 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/causes/rule.h"
+#include "diagnose/changed_sources.h"
 #include "diagnose/dialect.h"
-#include "diagnose/lines/changed_sources.h"
-#include "diagnose/races/race_tensors.h"
+#include "diagnose/race_tensors.h"
 #include "diagnose/races/strided_overlap.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"

@@ -1,4 +1,4 @@
-#include "diagnose/values/parameter_names.h"
+#include "diagnose/parameter_names.h"
 
 #include <fmt/core.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "analyse/operation_arguments.h"
+#include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/parameter_types.h"
-#include "diagnose/lines/changed_sources.h"
 #include "diagnose/values/declared_parameters.h"
 #include "symbolize/file_time.h"
 #include "symbolize/source_excerpt.h"

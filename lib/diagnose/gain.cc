@@ -1,4 +1,4 @@
-#include "diagnose/reruns/gain.h"
+#include "diagnose/gain.h"
 
 #include <algorithm>
 #include <string>

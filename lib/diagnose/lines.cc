@@ -1,4 +1,4 @@
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 
 #include <map>
 #include <memory>

@@ -1,9 +1,9 @@
-#include "diagnose/pictures/pictures.h"
+#include "diagnose/pictures.h"
 
 #include <algorithm>
 
 #include "analyse/memory.h"
-#include "diagnose/known.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/pictures/timeline.h"
 
 namespace cudadiag::diagnose {

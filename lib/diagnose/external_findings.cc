@@ -1,4 +1,4 @@
-#include "diagnose/reruns/external_findings.h"
+#include "diagnose/external_findings.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/ranks/ranks.h"
+#include "diagnose/ranks.h"
 
 #include <fmt/core.h>
 
@@ -10,10 +10,10 @@
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/lines.h"
 #include "diagnose/lines/host_line.h"
 #include "diagnose/lines/latest_line.h"
 #include "diagnose/ranks/rank_names.h"
-#include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

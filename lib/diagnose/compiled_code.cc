@@ -1,4 +1,4 @@
-#include "diagnose/lines/compiled_line.h"
+#include "diagnose/compiled_code.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "analyse/eager.h"
 #include "base/text.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_excerpt.h"

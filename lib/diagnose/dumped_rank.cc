@@ -1,4 +1,4 @@
-#include "diagnose/ranks/dumped_rank.h"
+#include "diagnose/dumped_rank.h"
 
 #include <algorithm>
 #include <array>

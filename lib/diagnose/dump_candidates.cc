@@ -1,4 +1,4 @@
-#include "diagnose/reruns/dump_candidates.h"
+#include "diagnose/dump_candidates.h"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/stale_pointers.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 
