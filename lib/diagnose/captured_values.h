@@ -1,8 +1,9 @@
-// Adds to a finding the values that cudadiag's Python hook captured in the rerun that confirmed the failure.
+// Adds the values that cudadiag's Python hook captured in reruns, and where a bad value came from.
 #pragma once
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
+#include "session/session.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
@@ -24,5 +25,11 @@ void add_tensor_memory(Finding& finding, const session::Session& session, const 
 // Adds the saved call or launch, if the user requested one.
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
 void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
+
+// Returns whether an argument of the finding has an element out of bounds.
+bool names_bad_value(const Finding& finding);
+
+// Adds the origin, if known, to each finding whose line received a bad value in a rerun that traced values.
+void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

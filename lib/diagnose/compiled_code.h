@@ -1,5 +1,4 @@
-// Finds the source line of a kernel that torch.compile generated from a function. Comments in the generated file list
-// the graph nodes of each kernel. The nodes are named after the function's variables or operators.
+// Finds the lines and causes of failures in code that torch.compile compiled.
 #pragma once
 
 #include <optional>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/facts/model.h"
 
 namespace cudadiag::diagnose {
@@ -36,5 +36,10 @@ int line_of_nodes(std::string_view source, int first, const std::vector<SourceNo
 // with the line inside the function or, if that is unknown, with the line that called the function. `failures` has one
 // entry for each finding.
 void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
+
+// Adds the line, with role `eager`, to findings in compiled code. Also adds the cause, with the arguments that prove
+// it, if the finding's own cause is less well proven. `failures` has one entry for each finding. Call this after
+// add_causes().
+void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

@@ -1,9 +1,14 @@
-// Adds evidence from the GPU to the findings of the first run. Reruns collected it (symbolize/device_testimony.h).
+// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/device_testimony.h) to the findings.
 #pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
 #include "symbolize/device_testimony.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 
@@ -16,5 +21,21 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
 // `failures` has one entry for each finding.
 void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
+
+// Adds the findings of other tools, labelled with the tool's name. If they differ from cudadiag's own, the report shows
+// both. Call this after add_device(), because facts from the core dump take precedence.
+void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
+
+// Returns true if memcheck may add facts to this finding, because a kernel that may have failed is known.
+bool memcheck_may_help(const Finding& finding);
+
+// Returns the outcome of the compute-sanitizer pass in a few words.
+std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
+
+// In each failure with several candidates, moves those with the dump's kernel to the front. If only one line of the
+// program launches that kernel, removes the other candidates and grades the failure as proven. Changes nothing if a
+// rerun has proven a line, if the error differs, or if no candidate has that kernel.
+void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
+                   const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

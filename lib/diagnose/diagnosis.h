@@ -1,4 +1,4 @@
-// Everything that is known about a session at one moment. A Diagnosis is built from this.
+// Builds the Diagnosis of a session from everything that is known about it at one moment.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
+#include "diagnose/operation_memory.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
@@ -19,6 +20,7 @@ struct EagerAnswer {
   const Diagnosis* diagnosis = nullptr;
 };
 
+// Everything that is known about a session at one moment.
 struct Known {
   const session::Session& session;
   const analyse::Analysis& analysis;
@@ -34,5 +36,12 @@ Diagnosis diagnose(const Known& known);
 // Returns the failures of the process that failed first, then those of other processes. Each of the two groups is
 // sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
+
+// `symbolizer` must outlive the result.
+ResolveSite located_by(symbolize::Symbolizer& symbolizer);
+
+// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other findings
+// are added later (diagnosis.cc).
+Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

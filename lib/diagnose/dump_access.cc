@@ -1,13 +1,198 @@
 #include "diagnose/dump_access.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "diagnose/facts/where_is.h"
+#include "diagnose/words.h"
 #include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
+namespace {
+
+using sass::AccessKind;
+using sass::Space;
+
+constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this from the first one gets its own line
+constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
+constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no plausible index reaches this far from null
+
+bool is_of_address(std::uint32_t exception) {
+  constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
+  return std::find(std::begin(kAddresses), std::end(kAddresses), exception) != std::end(kAddresses);
+}
+
+sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::FailingLane& lane) {
+  sass::LaneState state;
+  state.stands = static_cast<std::uint32_t>(*lane.stands);
+  state.registers = lane.registers;
+  state.predicates = lane.predicates;
+  state.lane = lane.lane;
+  state.thread = lane.thread;
+  state.block = warp.block;
+  // Uniform registers are valid only if the whole warp was at this instruction. If the warp had diverged, other threads
+  // may have changed them since.
+  if (warp.together) {
+    state.uniform_registers = warp.uniform_registers;
+    state.uniform_predicates = warp.uniform_predicates;
+  }
+  return state;
+}
+
+std::optional<std::uint64_t> word_at(const std::string& parameters, std::uint32_t word) {
+  if (parameters.size() < std::size_t{word} + 8) return std::nullopt;
+  return evidence::Bytes(parameters.data(), parameters.size()).u64(word);
+}
+
+BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t word) {
+  BaseParameter parameter{.word = word, .number = std::nullopt, .value = word_at(state.parameters, word)};
+  if (const auto* fact = state.facts.at(word)) {
+    parameter.number = fact->index + 1;
+    parameter.byte = word - fact->offset;
+  }
+  return parameter;
+}
+
+// Generic addresses may refer to shared or local memory. If all lanes access shared memory, or all access local memory,
+// converts the addresses to offsets.
+void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
+  if (access.space != Space::generic) return;
+  const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
+                                                     {state.local_window, Space::local}};
+  for (const auto& [begin, space] : windows) {
+    const auto inside = [first = begin](const LaneAddress& lane) {
+      return first != 0 && lane.address >= first && lane.address - first < kWindow;
+    };
+    const auto count = std::count_if(access.lanes.begin(), access.lanes.end(), inside);
+    if (count == 0) continue;
+    if (static_cast<std::size_t>(count) < access.lanes.size()) return;
+    for (LaneAddress& lane : access.lanes) lane.address -= begin;
+    access.space = space;
+    return;
+  }
+  if (!access.lanes.empty()) access.space = Space::global;
+}
+
+std::string size_of(std::uint64_t bytes) {
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (size /= 1024; size >= 1024 && unit < 3; size /= 1024) ++unit;
+  return fmt::format("{:.2f} {}", size, units[unit]);
+}
+
+std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
+  if (!parameter.value) return fmt::format(", computed from {}", parameter_words(parameter));
+  const std::uint64_t value = *parameter.value;
+  const std::string name = fmt::format("{} ({:#x})", parameter_words(parameter), value);
+  if (address == value) return ", the value of " + parameter_words(parameter);
+  return address > value ? fmt::format(", {} after {}", size_of(address - value), name)
+                         : fmt::format(", {} before {}", size_of(value - address), name);
+}
+
+std::uint64_t away(const LaneAddress& lane, const BaseParameter& from) {
+  const std::uint64_t value = from.value.value_or(0);
+  return lane.address > value ? lane.address - value : value - lane.address;
+}
+
+const LaneAddress& farthest(const DumpAccess& access) {
+  const BaseParameter* parameter = only_parameter(access);
+  const auto nearer = [&](const LaneAddress& a, const LaneAddress& b) {
+    return away(a, *parameter) < away(b, *parameter);
+  };
+  return parameter == nullptr ? access.lanes.front()
+                              : *std::max_element(access.lanes.begin(), access.lanes.end(), nearer);
+}
+
+}  // namespace
+
+std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code) {
+  if (!failure.state || !failure.code || code.empty() || !is_of_address(failure.exception)) return std::nullopt;
+  const evidence::FailingState& state = *failure.state;
+  sass::FailingAddress address(
+      code, {state.facts.offset, state.facts.bytes}, static_cast<std::uint32_t>(failure.code->offset),
+      {.parameters = state.parameters, .grid = failure.grid, .block = failure.block_dim, .clusters = state.clusters});
+  if (!address.known()) return std::nullopt;
+  DumpAccess access{.kind = address.kind(), .space = address.space(), .bytes = address.bytes()};
+  access.misaligned = failure.exception == 6 || failure.exception == 11;
+  access.unknown = state.left_out;
+  sass::Base base;
+  for (const evidence::FailingWarp& warp : state.warps) {
+    if (access.shared_bytes == 0) access.shared_bytes = warp.shared_bytes;
+    for (const evidence::FailingLane& lane : warp.lanes) {
+      const auto its = lane.stands ? address.of(state_of(warp, lane)) : std::nullopt;
+      its ? access.lanes.push_back({warp.block, lane.thread, *its}) : void(++access.unknown);
+      const bool has_no_low_window = access.space == Space::global || state.shared_window >> 32 != 0;
+      if (!its && lane.stands && has_no_low_window && address.is_low(state_of(warp, lane))) ++access.low;
+      if (its && access.lanes.size() == 1) {
+        const sass::LaneState first = state_of(warp, lane);
+        base = address.base(&first);
+      }
+    }
+  }
+  if (!base.known) base = address.base();
+  access.from_memory = base.known && base.words.empty() && base.loaded;
+  const std::set<std::uint32_t> tables(base.through.begin(), base.through.end());
+  if (access.from_memory && tables.size() == 1) access.table = parameter_at(state, *tables.begin());
+  resolve_space(access, state);
+  if (access.space == Space::shared || access.space == Space::local) return access;
+  for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
+  // Small parameters are offsets if other values were added to them, or if the resulting address is large. The pointer
+  // to which they were added came from memory or from the code.
+  const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
+  if (base.others || is_far) {
+    std::erase_if(access.parameters,
+                  [](const BaseParameter& each) { return each.value && *each.value < kLowestAddress; });
+  }
+  return access;
+}
+
+const BaseParameter* only_parameter(const DumpAccess& access) {
+  return access.parameters.size() == 1 ? &access.parameters.front() : nullptr;
+}
+
+std::string access_words(const DumpAccess& access) {
+  constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
+  const std::string kind = kKinds[static_cast<int>(access.kind)];
+  if (access.bytes == 0) return kind;
+  return fmt::format("{} of {} byte{}", kind, access.bytes, access.bytes == 1 ? "" : "s");
+}
+
+std::string parameter_words(const BaseParameter& parameter) {
+  if (!parameter.number) return fmt::format("the parameter at byte {}", parameter.word);
+  const std::string name = fmt::format("parameter {}", *parameter.number);
+  return parameter.byte == 0 ? name : fmt::format("{} at byte {}", name, parameter.byte);
+}
+
+std::vector<std::string> describe(const DumpAccess& access) {
+  constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
+  std::string text = access_words(access);
+  const BaseParameter* parameter = only_parameter(access);
+  if (access.lanes.empty()) {
+    text += parameter != nullptr ? fmt::format(" through {}; its address is unknown", parameter_words(*parameter))
+                                 : std::string("; its address is unknown");
+    return {text};
+  }
+  const LaneAddress& first = access.lanes.front();
+  text += fmt::format(" at {:#x}{}", first.address, kSpaces[static_cast<int>(access.space)]);
+  if (parameter != nullptr) text += where_to(*parameter, first.address);
+  const auto by = [](const LaneAddress& lane) {
+    return fmt::format(", by block {} thread {}", dimensions(lane.block), dimensions(lane.thread));
+  };
+  std::vector<std::string> lines = {text + by(first)};
+  const LaneAddress& last = farthest(access);
+  if (parameter != nullptr && parameter->value && away(last, *parameter) > away(first, *parameter) + kFar) {
+    lines.push_back(fmt::format("farthest at {:#x}{}{}", last.address, where_to(*parameter, last.address), by(last)));
+  }
+  return lines;
+}
+
 namespace {
 
 using analyse::OperationArgument;
@@ -140,9 +325,9 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
 }
 
 // Looks up addresses of a dump in the recording of the process that wrote the dump.
-class Recorded {
+class RecordedMemory {
  public:
-  Recorded(const session::Process& process, const session::Operation& launch, const ResolveSite& resolve)
+  RecordedMemory(const session::Process& process, const session::Operation& launch, const ResolveSite& resolve)
       : process_(process), resolve_(resolve), map_(process.record, launch.ticks) {}
 
   // Returns the only parameter from which the address is computed, if it points to live memory. Needed for graph nodes,
@@ -237,7 +422,7 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
       device.child.empty() ? analyse::arguments_of(failure) : analyse::OperationArguments();
   const OperationArgument* argument = pointer_of(dump, given.arguments);
   const Dumped own = dumped(failure, device, file);
-  std::optional<Recorded> recorded;
+  std::optional<RecordedMemory> recorded;
   std::optional<OperationArgument> parameter;
   if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
   if (recorded && argument == nullptr) parameter = recorded->parameter(dump);

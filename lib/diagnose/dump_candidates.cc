@@ -1,5 +1,4 @@
-#include "diagnose/dump_candidates.h"
-
+// Uses the exception in a GPU core dump to narrow down the candidates of a failure. The dump names the kernel that failed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/stale_pointers.h"
+#include "diagnose/device.h"
 #include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"

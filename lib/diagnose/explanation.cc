@@ -3,26 +3,150 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "analyse/first_failure.h"
 #include "analyse/hang.h"
 #include "analyse/reruns.h"
-#include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/dialect.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/groups.h"
 #include "diagnose/lines.h"
-#include "diagnose/next_steps.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/processes.h"
+#include "wire/cuda_codes.h"
 #include "wire/names/core_dump.h"
 
 namespace cudadiag::diagnose {
+namespace {
+
+std::string file_name(const symbolize::NativeFrame& frame) {
+  return std::filesystem::path(frame.module).filename().string();
+}
+
+// Returns true if the frame is in the CUDA runtime. A statically linked runtime is part of the program's own module, so
+// only the function's name identifies it. A demangled name with a return type, such as "cudaError_t check(int)", is not
+// from the runtime.
+bool is_runtime(const symbolize::NativeFrame& frame) {
+  const std::string& function = frame.function;
+  const bool plain =
+      std::all_of(function.begin(), function.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return file_name(frame).starts_with("libcudart") ||
+         (plain && function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
+}
+
+// Returns whether the user's own code calls the driver, without a library in between.
+bool calls_driver(const symbolize::SourceStack& stack) {
+  const auto caller = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& frame) {
+    return frame.user || (!frame.module.empty() && !file_name(frame).starts_with("libcuda.so"));
+  });
+  return caller != stack.native.end() && caller->user && !caller->file.empty();
+}
+
+}  // namespace
+
+causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch) {
+  const auto& errors = process.record.errors;
+  const auto by_runtime = [](const session::FailedCall& error) {
+    return !error.outer.empty() || error.domain == wire::error::Domain::runtime;
+  };
+  const bool runtime = std::any_of(stack.native.begin(), stack.native.end(), is_runtime) ||
+                       std::any_of(errors.begin(), errors.end(), by_runtime);
+  causes::Dialect dialect;
+  dialect.driver = !runtime && (!errors.empty() || calls_driver(stack));
+  dialect.python = !stack.python.empty();
+  dialect.torch = torch;
+  return dialect;
+}
+
+namespace {
+
+std::string device_exception(std::uint32_t code) {
+  switch (code) {
+    case 700:
+    case 717:
+      return "check this operation's pointers, indices and sizes, and that its memory has not been freed";
+    case 710:
+      return "read the assertion that the program printed, and check the values that it tests";
+    case 716:
+      return "check that this line's pointers are aligned for the types that the kernel reads and writes";
+    default:
+      return "check the arguments of the operation at this line";
+  }
+}
+
+bool is_launch(const analyse::Failure& failure) {
+  return failure.reported != nullptr && (failure.reported->flags & wire::error::kLaunch) != 0;
+}
+
+std::string refused_call(const analyse::Failure& failure) {
+  if (failure.code == wire::cuda::kInvalidConfiguration)
+    return "compare the grid, block and shared memory with the limits of this GPU";
+  return is_launch(failure) ? "check the grid, block, shared memory and stream of this launch"
+                            : "check the arguments of this call";
+}
+
+// Returns advice for a call whose error the program never checked. The text contains choices for causes::in_dialect().
+std::string check_what_it_returns(const analyse::Failure& failure) {
+  return std::string("check what this call returns") +
+         (is_launch(failure) ? "{cuda: (after <<<>>>: cudaGetLastError())}" : "");
+}
+
+// Advice for an error that the program noticed only when it checked a different call.
+inline constexpr const char* kClearTheError =
+    "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
+    "another call";
+
+}  // namespace
+
+bool asked_for_dump(const session::Manifest& manifest) {
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
+    return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted;
+  });
+}
+
+std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest) {
+  switch (failure.kind) {
+    case analyse::Kind::async_error:
+      if (failure.damaged)
+        return {"record the program again with cudadiag run, or let a rerun find the operation: cudadiag bisect"};
+      if (failure.records_lost && !failure.process->record.log)
+        return {"run the program again with --full-log, which keeps the record of every operation"};
+      if (failure.candidates.empty()) return {};
+      [[fallthrough]];
+    case analyse::Kind::graph_node:
+      return {device_exception(failure.code)};
+    case analyse::Kind::stream_race:
+    case analyse::Kind::non_finite:
+    case analyse::Kind::out_of_bounds:
+      return {};
+    case analyse::Kind::graph_stale_pointer:
+      return {
+          "do not free or move the memory that a graph was captured with while the graph is in use, or update the "
+          "graph when its memory changes"};
+    case analyse::Kind::out_of_memory:
+      return {
+          "allocate less at once, free what you no longer use, and check with nvidia-smi which other processes hold "
+          "memory"};
+    case analyse::Kind::capture_violation:
+    case analyse::Kind::sync_error:
+      return {refused_call(failure)};
+    case analyse::Kind::hang:
+      if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"find out what this operation waits for"};
+      return {
+          "find out what this operation waits for; for a kernel, --on-hang=dump or cudadiag bisect shows what its "
+          "threads are executing"};
+    case analyse::Kind::unchecked_error:
+      return {refused_call(failure), check_what_it_returns(failure)};
+  }
+  return {};
+}
+
 namespace {
 
 constexpr std::string_view kVariables = "env.";

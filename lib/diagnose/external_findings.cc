@@ -1,11 +1,11 @@
-#include "diagnose/external_findings.h"
-
+// Adds what compute-sanitizer and cuda-gdb found to the findings.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/demangle.h"
+#include "diagnose/device.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/launch.h"
 #include "diagnose/words.h"

@@ -1,5 +1,4 @@
-#include "diagnose/finding_builder.h"
-
+// Builds a finding from one failure: its lines, operation, arguments and memory.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,21 +11,18 @@
 #include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/changed_sources.h"
+#include "diagnose/compiled_code.h"
 #include "diagnose/device.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/dump_access.h"
-#include "diagnose/dump_candidates.h"
-#include "diagnose/external_findings.h"
+#include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/forks.h"
 #include "diagnose/launch.h"
 #include "diagnose/library_threads.h"
 #include "diagnose/lines.h"
-#include "diagnose/lines/thread_start.h"
-#include "diagnose/next_steps.h"
 #include "diagnose/operation_memory.h"
 #include "diagnose/races.h"
 #include "diagnose/ranks.h"
-#include "diagnose/reruns/eager.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

@@ -1,8 +1,11 @@
 #include "diagnose/lines.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace cudadiag::diagnose {
 namespace {
@@ -104,6 +107,35 @@ session::Work work_of(const session::Operation& operation) {
     default:
       return work_of(operation.kind);
   }
+}
+
+std::optional<Location> host_line(const session::Session& session, const session::Process& process,
+                                  symbolize::Symbolizer& symbolizer) {
+  const session::HostStack* found = nullptr;
+  for (const session::HostStack& stack : session.manifest.host_stacks) {
+    if (stack.pid == process.pid && (found == nullptr || stack.tid == process.pid)) found = &stack;
+  }
+  if (found == nullptr) return std::nullopt;
+  const symbolize::SourceStack stack = symbolizer.stack(process, found->frames);
+  Location line = located(symbolizer.true_line(stack, "").location);
+  return line.nearest().line > 0 ? std::optional(std::move(line)) : std::nullopt;
+}
+
+const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer) {
+  constexpr std::size_t kMost = 64;  // most sites to resolve, because resolving takes time
+  std::vector<const session::Operation*> operations;
+  for (const session::Operation& operation : process.record.operations) {
+    if (operation.site != 0) operations.push_back(&operation);
+  }
+  std::sort(operations.begin(), operations.end(), [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
+  std::set<std::uint32_t> without;
+  for (const session::Operation* operation : operations) {
+    if (without.size() == kMost) break;
+    if (without.contains(operation->site)) continue;
+    if (located(resolve(symbolizer, process, operation->site).line.location).nearest().line > 0) return operation;
+    without.insert(operation->site);
+  }
+  return nullptr;
 }
 
 }  // namespace cudadiag::diagnose

@@ -1,16 +1,19 @@
-// A call site with its symbols: its line, its stack, and the kernel that it launched.
+// Finds lines: those of call sites, with their symbols and kernels, and those at which processes are.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
+#include "session/session.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 
+// A call site with its symbols: its line, its stack, and the kernel that it launched.
 struct ResolvedSite {
   symbolize::SourceStack stack;
   symbolize::TrueLine line;
@@ -36,5 +39,12 @@ Location located(const symbolize::Location& from);
 session::Work work_of(wire::operation::Kind kind);
 // Unlike the overload above, also distinguishes waits, allocations and other work.
 session::Work work_of(const session::Operation& operation);
+
+// Prefers the main thread. Returns nullopt if no stack was read, or the stack has no line.
+std::optional<Location> host_line(const session::Session& session, const session::Process& process,
+                                  symbolize::Symbolizer& symbolizer);
+
+// Returns the newest operation with a known line; null if none of the latest operations has one.
+const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

@@ -1,5 +1,5 @@
-#include "diagnose/misused_memory.h"
-
+// Adds findings for operations that use the wrong bytes of memory, or at the wrong time: copies whose source the host
+// changed, kernels that leave their allocations, and graphs that replay on memory of other tensors.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,9 +8,16 @@
 #include <tuple>
 #include <utility>
 
+#include "base/demangle.h"
+#include "diagnose/captured_values.h"
+#include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/dialect.h"
-#include "diagnose/stream_name.h"
+#include "diagnose/explanation.h"
+#include "diagnose/facts/kernel_name.h"
+#include "diagnose/facts/place.h"
+#include "diagnose/launch.h"
+#include "diagnose/lines.h"
+#include "diagnose/races.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
 #include "symbolize/source_excerpt.h"
@@ -118,6 +125,199 @@ void add_host_writes(Diagnosis& report, const session::Session& session, const R
     const auto same =
         std::find_if(found.begin(), found.end(), [&](const Finding& other) { return is_same(finding, other); });
     same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
+  }
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+}
+
+namespace {
+
+using session::DeliveredRecycled;
+using session::Process;
+
+// Returns the node, with some recorded launch of its graph; nullopt if one of them is not recorded.
+std::optional<analyse::Candidate> node_of(const DeliveredRecycled& from, const session::ProcessRecord& record) {
+  const session::Graph* graph = session::by_id(record.graphs, from.graph);
+  if (graph == nullptr || from.node >= graph->nodes.size()) return std::nullopt;
+  analyse::Candidate candidate;
+  candidate.node = &graph->nodes[from.node];
+  candidate.node_index = from.node + 1;
+  candidate.nodes_of_graph = static_cast<std::uint32_t>(graph->nodes.size());
+  for (const session::Operation& operation : record.operations) {
+    if (operation.kind == wire::operation::Kind::graph && operation.graph == from.graph)
+      candidate.operation = &operation;
+  }
+  return candidate.operation == nullptr ? std::nullopt : std::optional(candidate);
+}
+
+void relate(Finding& finding, Role role, const Location& location) {
+  if (location.line > 0) finding.related.push_back({role, location});
+}
+
+void explain(Finding& finding, const DeliveredRecycled& from, const Location& freed, const Location& taken,
+             const std::string& directory) {
+  const auto at = [&](const Location& location) {
+    return location.line > 0 ? " at " + place(location, directory) : "";
+  };
+  Cause& cause = finding.cause.emplace();
+  cause.id = "recycled-graph-memory";
+  cause.certain = true;
+  cause.text = fmt::format(
+      "node {} of the graph uses {} that were given back to PyTorch's allocator{} after the capture, and that belong "
+      "to "
+      "another tensor, which was allocated{}",
+      from.node + 1, causes::size_text(from.bytes), at(freed), at(taken));
+  cause.facts = {{"node", std::to_string(from.node + 1)}, {"bytes", std::to_string(from.bytes)}};
+  finding.fix = {
+      "keep the tensors that the graph uses for as long as the graph is replayed, and copy new data into them "
+      "(tensor.copy_()) instead of resizing or replacing them",
+      "or capture the graph again after the memory has moved"};
+}
+
+std::optional<Finding> finding_of(const DeliveredRecycled& from, const Process& process,
+                                  const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  const auto node = node_of(from, process.record);
+  if (!node) return std::nullopt;
+  const auto line = [&](const std::vector<session::DeliveredFrame>& frames) {
+    return located(line_of_user(symbolizer.stack(process, frames)));
+  };
+  ResolvedSite site = resolve(symbolizer, process, node->site(), session::kernel_id(process.record, *node->node));
+  Finding finding;
+  finding.kind = analyse::Kind::graph_stale_pointer;
+  finding.title = "a CUDA graph is replayed with memory that belongs to another tensor";
+  finding.text = "A graph keeps the addresses that it was captured with; other data is at this address now.";
+  finding.pid = process.pid;
+  finding.rank = process.rank;
+  finding.host = session.manifest.host;
+  finding.location = located(site.line.location);
+  if (const Location& shown = finding.location.nearest(); shown.line > 0)
+    finding.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+  finding.launch = node_launch_of(process, *node, site.mangled);
+  // It is unknown which of the recorded launches this was.
+  finding.launch->process_ordinal = finding.launch->stream_ordinal = finding.launch->site_ordinal = std::nullopt;
+  finding.launch->replay = std::nullopt;
+  finding.stack = std::move(site.stack);
+  const Location freed = line(from.freed), taken = line(from.taken);
+  relate(finding, Role::replay, line(from.replay));
+  relate(finding, Role::freed, freed);
+  relate(finding, Role::taken, taken);
+  explain(finding, from, freed, taken, session.manifest.working_directory);
+  finding.evidence = {analyse::Fact::rule,
+                      fmt::format("PyTorch's allocator reported both, and the node has the address {:#x} in its "
+                                  "parameters; it is unknown whether the kernel uses it",
+                                  from.address)};
+  return finding;
+}
+
+}  // namespace
+
+void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  for (const Process& process : session.processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      if (!delivery.recycled) continue;
+      auto finding = finding_of(*delivery.recycled, process, session, symbolizer);
+      if (!finding) continue;
+      report.verdict = analyse::Verdict::cuda_failure;
+      report.findings.push_back(std::move(*finding));
+    }
+  }
+}
+
+namespace {
+
+using session::RaceMode;
+
+class OverrunBuilder {
+ public:
+  OverrunBuilder(const session::Overrun& overrun, const session::Process& process, const ResolveSite& resolve)
+      : from_(overrun), process_(process), resolve_(resolve) {}
+
+  Finding build(const std::string& host) {
+    finding_.kind = analyse::Kind::out_of_bounds;
+    finding_.title = "bytes out of bounds";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = host;
+    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.access.site);
+    const Location& shown = finding_.location.nearest();
+    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    launch();
+    access();
+    words();
+    return std::move(finding_);
+  }
+
+ private:
+  std::uint64_t end() const { return from_.address + from_.bytes; }
+  bool past_end() const { return from_.access.end > end(); }
+
+  void launch() {
+    Launch& to = finding_.launch.emplace();
+    to.operation = session::Work::kernel;
+    to.stream = from_.access.stream;
+    if (const std::string* name = session::by_id(process_.record.functions, from_.access.function)) {
+      to.mangled = *name;
+      to.kernel = base::demangle(*name);
+    }
+  }
+
+  void access() {
+    Access& to = finding_.access.emplace();
+    const RaceMode mode = from_.access.mode;
+    to.kind = mode == RaceMode::write    ? sass::AccessKind::store
+              : mode == RaceMode::atomic ? sass::AccessKind::atomic
+                                         : sass::AccessKind::load;
+    to.parameter_byte = from_.access.parameter;
+    to.relation = past_end() ? Relation::past_end : Relation::before;
+    to.address = past_end() ? std::max(end(), from_.access.begin) : from_.access.begin;
+    to.distance = past_end() ? *to.address - end() : from_.address - from_.access.begin;
+    PointedMemory& memory = to.allocation.emplace();
+    memory.address = from_.address;
+    memory.bytes = from_.bytes;
+    if (from_.allocated == 0) return;
+    memory.allocated = resolve_(process_, from_.allocated).first;
+    finding_.related.push_back({Role::allocated, *memory.allocated});
+  }
+
+  void words() {
+    const std::uint64_t outside = past_end() ? from_.access.end - end() : from_.address - from_.access.begin;
+    const std::string kernel =
+        finding_.launch->kernel.empty() ? "a kernel" : short_kernel_name(finding_.launch->kernel, 40);
+    const char* verb = from_.access.mode == RaceMode::read ? "reads" : "writes";
+    finding_.text =
+        fmt::format("{} {} {:#x}..{:#x}: up to {} B {} of the allocation {:#x}..{:#x} ({} B)", kernel, verb,
+                    from_.access.begin, from_.access.end, thousands(outside),
+                    past_end() ? "past the end" : "before the beginning", from_.address, end(), thousands(from_.bytes));
+    if (from_.times > 1) finding_.text += fmt::format("; {} launches do this", thousands(from_.times));
+    finding_.fix.push_back("compare the size passed to the kernel with the size of the allocation");
+    finding_.evidence = {analyse::Fact::rule,
+                         "these bytes follow from the kernel's code, grid and parameters; no error was reported"};
+  }
+
+  const session::Overrun& from_;
+  const session::Process& process_;
+  const ResolveSite& resolve_;
+  Finding finding_;
+};
+
+bool is_same_overrun(const Finding& a, const Finding& b) {
+  return a.kind == b.kind && a.pid == b.pid && a.launch->mangled == b.launch->mangled &&
+         a.location.nearest().line > 0 && a.location.nearest().line == b.location.nearest().line &&
+         a.location.nearest().file == b.location.nearest().file;
+}
+
+}  // namespace
+
+void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
+  if (!session.races) return;
+  std::vector<Finding> found;
+  for (const session::Overrun& overrun : session.races->overruns) {
+    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
+                                      [&](const session::Process& each) { return each.pid == overrun.pid; });
+    if (process == session.processes.end()) continue;
+    Finding finding = OverrunBuilder(overrun, *process, resolve).build(session.manifest.host);
+    const auto same = [&](const Finding& other) { return is_same_overrun(finding, other); };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(finding));
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
   std::move(found.begin(), found.end(), std::back_inserter(report.findings));

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 

@@ -1,13 +1,164 @@
 #include "diagnose/race_tensors.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "diagnose/captured_values.h"
+#include "diagnose/lines.h"
+#include "diagnose/races.h"
+#include "diagnose/words.h"
 #include "session/processes.h"
+#include "symbolize/source_excerpt.h"
 
 namespace cudadiag::diagnose {
+namespace {
+
+constexpr std::uint64_t kMostPieces = 1u << 20;  // limit for the tensor that has fewer pieces
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
+constexpr std::size_t kMostDimensions = 16;
+
+// Returns the size of an element: 4 for "float32", 2 for "bfloat16", 1 for "bool" and "float8_e4m3fn"; 0 if unknown.
+std::uint64_t element_bytes(std::string_view type) {
+  if (type == "bool") return 1;
+  const std::size_t at = type.find_first_of("0123456789");
+  if (at == type.npos) return 0;
+  unsigned bits = 0;
+  std::from_chars(type.data() + at, type.data() + type.size(), bits);
+  return bits % 8 == 0 ? bits / 8 : 0;
+}
+
+std::uint64_t pieces(const StridedBytes& bytes) {
+  std::uint64_t count = 1;
+  for (const auto& dimension : bytes.dimensions) count *= dimension.count;
+  return count;
+}
+
+// Counts the bytes of the `depth` innermost dimensions, placed at `begin`, that are in [first, last).
+std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, std::uint64_t first,
+                       std::uint64_t last) {
+  if (depth == 0) {
+    const std::uint64_t low = std::max(begin, first), high = std::min(begin + bytes.width, last);
+    return high > low ? high - low : 0;
+  }
+  const auto [count, pitch] = bytes.dimensions[depth - 1];
+  std::uint64_t span = bytes.width, whole = bytes.width;
+  for (std::size_t i = 0; i + 1 < depth; ++i) {
+    span += (bytes.dimensions[i].count - 1) * bytes.dimensions[i].pitch;
+    whole *= bytes.dimensions[i].count;
+  }
+  // The parts of this dimension do not overlap. A part at an edge of the range may be only partly inside the range.
+  if (last <= begin) return 0;
+  const std::uint64_t from = first > begin ? std::min((first - begin) / pitch, count) : 0;
+  const std::uint64_t to = std::min((last - begin - 1) / pitch + 1, count);  // end of the parts that begin in range
+  std::uint64_t found = 0;
+  for (std::uint64_t part = from; part < to; ++part) {
+    const std::uint64_t at = begin + part * pitch;
+    if (at >= first && at + span <= last) {
+      // All parts that follow are in the range too, except possibly the last one.
+      const std::uint64_t inside = std::max(part + 1, to - 1) - part;
+      found += inside * whole;
+      part += inside - 1;
+      continue;
+    }
+    found += count_in(bytes, at, depth - 1, first, last);
+  }
+  return found;
+}
+
+std::uint64_t count_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
+  return count_in(bytes, bytes.begin, bytes.dimensions.size(), first, last);
+}
+
+// first_in() returns the address of the first byte of `bytes` that is in [first, last). end_in() returns the address
+// after the last of these bytes. At least one of the bytes must be in the range.
+std::uint64_t first_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
+  std::uint64_t none_before = first, one_before = last;
+  while (one_before - none_before > 1) {
+    const std::uint64_t middle = none_before + (one_before - none_before) / 2;
+    (count_in(bytes, first, middle) > 0 ? one_before : none_before) = middle;
+  }
+  return one_before - 1;
+}
+
+std::uint64_t end_in(const StridedBytes& bytes, std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t all = count_in(bytes, first, last);
+  std::uint64_t too_few = first, enough = last;
+  while (enough - too_few > 1) {
+    const std::uint64_t middle = too_few + (enough - too_few) / 2;
+    (count_in(bytes, first, middle) == all ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+// Calls `visit` with the address of each piece, in ascending order.
+template <typename Visit>
+void each_piece(const StridedBytes& bytes, std::uint64_t begin, std::size_t depth, const Visit& visit) {
+  if (depth == 0) return visit(begin);
+  const auto [count, pitch] = bytes.dimensions[depth - 1];
+  for (std::uint64_t i = 0; i < count; ++i) each_piece(bytes, begin + i * pitch, depth - 1, visit);
+}
+
+}  // namespace
+
+std::uint64_t StridedBytes::end() const {
+  std::uint64_t end = begin + width;
+  for (const Dimension& dimension : dimensions) end += (dimension.count - 1) * dimension.pitch;
+  return end;
+}
+
+std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
+  const std::uint64_t element = element_bytes(tensor.dtype);
+  if (element == 0 || tensor.shape.size() != tensor.strides.size() || tensor.shape.size() > kMostDimensions)
+    return std::nullopt;
+  StridedBytes bytes{tensor.begin, element, {}};
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    const std::int64_t count = tensor.shape[i], stride = tensor.strides[i];
+    if (count < 1 || stride < 0) return std::nullopt;
+    if (count == 1 || stride == 0) continue;  // an expanded dimension repeats the same bytes
+    const auto wide = static_cast<std::uint64_t>(count), pitch = static_cast<std::uint64_t>(stride) * element;
+    if (wide > kMostBytes || pitch > kMostBytes / wide) return std::nullopt;
+    bytes.dimensions.push_back({wide, pitch});
+  }
+  std::sort(bytes.dimensions.begin(), bytes.dimensions.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.pitch, a.count) < std::tie(b.pitch, b.count); });
+  std::vector<StridedBytes::Dimension> merged;
+  for (const StridedBytes::Dimension& dimension : bytes.dimensions) {
+    if (merged.empty() && dimension.pitch == bytes.width) {
+      bytes.width *= dimension.count;
+    } else if (!merged.empty() && dimension.pitch == merged.back().pitch * merged.back().count) {
+      merged.back().count *= dimension.count;
+    } else {
+      // The parts of this dimension overlap, as the windows of unfold() do.
+      if (dimension.pitch < StridedBytes{0, bytes.width, merged}.end()) return std::nullopt;
+      merged.push_back(dimension);
+    }
+  }
+  bytes.dimensions = std::move(merged);
+  return bytes;
+}
+
+std::optional<RaceOverlap> overlap(const StridedBytes& a, const StridedBytes& b) {
+  const StridedBytes &few = pieces(a) <= pieces(b) ? a : b, &many = &few == &a ? b : a;
+  if (pieces(few) > kMostPieces) return std::nullopt;
+  RaceOverlap found;
+  each_piece(few, few.begin, few.dimensions.size(), [&](std::uint64_t begin) {
+    const std::uint64_t end = begin + few.width, bytes = count_in(many, begin, end);
+    if (bytes == 0) return;
+    if (found.bytes == 0) found.begin = first_in(many, begin, end);
+    found.end = end_in(many, begin, end);
+    found.bytes += bytes;
+  });
+  return found;
+}
+
 namespace {
 
 using session::by_id;
@@ -198,6 +349,120 @@ std::optional<RaceTensors::Pair> RaceTensors::find(const session::Race& race, co
   const session::RaceAccess& first = found.swapped ? found.race->second : found.race->first;
   const session::RaceAccess& second = found.swapped ? found.race->first : found.race->second;
   return Pair{name(first, *found.process, race.first.begin), name(second, *found.process, race.second.begin)};
+}
+
+namespace {
+
+using session::DeliveredRace;
+
+constexpr std::uint64_t kDefaultStream = 1;  // CU_STREAM_LEGACY of cuda.h; PyTorch calls this stream 0
+
+RaceTensor tensor_of(const session::DeliveredValue& value) {
+  RaceTensor tensor;
+  tensor.name = value.name;
+  tensor.view = value.view;
+  tensor.argument = value.parameter;
+  tensor.role = value.parameter.starts_with("result") ? TensorRole::result : TensorRole::argument;
+  tensor.written = value.written;
+  tensor.dtype = value.dtype;
+  tensor.device = value.device;
+  tensor.shape = value.shape;
+  tensor.strides = value.strides;
+  tensor.begin = value.pointer.value_or(0);
+  tensor.end = tensor.begin + value.bytes.value_or(0);
+  return tensor;
+}
+
+ResolvedAccess resolved(const DeliveredRace::Access& from, const Process& process,
+                        const symbolize::Symbolizer& symbolizer) {
+  ResolvedAccess access;
+  access.operation = from.on_host ? session::Work::call : session::Work::kernel;
+  access.mode = from.tensor.written == true ? session::RaceMode::write : session::RaceMode::read;
+  access.stream = from.stream == 0 ? kDefaultStream : from.stream;
+  access.on_host = from.on_host;
+  access.exact = true;
+  access.op = from.op;
+  access.tensor = tensor_of(from.tensor);
+  access.begin = access.tensor->begin;
+  access.end = access.tensor->end;
+  access.judged_by_schema = true;
+  access.stack = symbolizer.stack(process, from.stack);
+  access.location = located(line_of_user(access.stack));
+  return access;
+}
+
+std::string place_of(const ResolvedAccess& access) {
+  return access.on_host ? "the host" : stream_phrase(access.stream);
+}
+
+const char* use_verb(const ResolvedAccess& access) { return session::alters(access.mode) ? "is written" : "is read"; }
+
+// If both lines use the same variable, returns its name, else "memory".
+std::string memory_of(const ResolvedRace& race) {
+  const RaceTensor &first = *race.accesses[0].tensor, &second = *race.accesses[1].tensor;
+  if (!first.name.empty() && first.name == second.name) return first.name;
+  return "memory";
+}
+
+void describe(Finding& finding, const DeliveredRace& from) {
+  ResolvedRace& race = *finding.race;
+  const ResolvedAccess &first = race.accesses[0], &second = race.accesses[1];
+  const std::string a = place_of(first);
+  const bool alike = first.stream == second.stream && !first.on_host && !second.on_host;
+  const std::string b = alike ? other_stream_phrase(second.stream) : place_of(second);
+  finding.text = fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory_of(race), use_verb(first),
+                             a, use_verb(second), b);
+  race.missing =
+      fmt::format("{} {} {}", b, from.waited_before ? "waited only for earlier work on" : "never waited for", a);
+  finding.fix.push_back(second.on_host ? "before this line, wait for " + a + ": stream.synchronize(), or an event"
+                                       : "before this line, make " + b + " wait for " + a +
+                                             ": stream.wait_stream(other), or an event");
+  finding.evidence = {analyse::Fact::matched,
+                      "no PyTorch event or wait orders the two, and their tensors share these bytes; cudadiag does not "
+                      "see waits by other libraries"};
+}
+
+Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {
+  Finding finding;
+  finding.kind = analyse::Kind::stream_race;
+  finding.title = "race between two streams";
+  finding.pid = process.pid;
+  finding.rank = process.rank;
+  ResolvedRace& race = finding.race.emplace();
+  race.accesses = {resolved(from.first, process, symbolizer), resolved(from.second, process, symbolizer)};
+  race.overlap = RaceOverlap{from.begin, from.end, from.bytes};
+  const ResolvedAccess& later = race.accesses[1];
+  finding.location = later.location;
+  finding.stack = later.stack;
+  if (later.location.line > 0) finding.excerpt = symbolize::source_excerpt(later.location.file, later.location.line, 1);
+  describe(finding, from);
+  return finding;
+}
+
+bool same_lines(const Finding& a, const Finding& b) {
+  return same_line(a.race->accesses[0].location, b.race->accesses[0].location) &&
+         same_line(a.race->accesses[1].location, b.race->accesses[1].location);
+}
+
+}  // namespace
+
+void add_tensor_races(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
+  std::vector<Finding> found;
+  for (const Process& process : session.processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      if (!delivery.race) continue;
+      Finding finding = finding_of(*delivery.race, process, symbolizer);
+      finding.host = session.manifest.host;
+      const auto& accesses = finding.race->accesses;
+      const bool has_lines = accesses[0].location.line > 0 && accesses[1].location.line > 0;
+      const auto same =
+          std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_lines(other, finding); });
+      if (!has_lines) continue;
+      same == found.end() ? found.push_back(std::move(finding)) : void(++same->race->times);
+    }
+  }
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
 }
 
 }  // namespace cudadiag::diagnose

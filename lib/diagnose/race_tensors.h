@@ -1,17 +1,36 @@
-// Finds out which operators and tensors race. Uses a rerun that searched for the same races and watched the operators
-// at their lines (wire/rerun/delivery.h).
+// The tensors that race: their names, the bytes that they share, and the races that a run found by following operators.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analyse/site_keys.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/operation_memory.h"
 
 namespace cudadiag::diagnose {
+
+// Pieces of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 + …, innermost dimension first. Dimensions without gaps
+// are merged, so `width` may cover many elements.
+struct StridedBytes {
+  struct Dimension {
+    std::uint64_t count = 1, pitch = 0;  // `pitch` is in bytes
+  };
+  std::uint64_t begin = 0, width = 0;
+  std::vector<Dimension> dimensions;
+
+  std::uint64_t end() const;  // returns one past the last byte
+};
+
+// Returns nullopt if the type, shape or strides are unknown, or if elements of the tensor overlap.
+std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor);
+
+// Returns nullopt if there are too many pieces to compare. If the tensors do not overlap, `bytes` is 0.
+std::optional<RaceOverlap> overlap(const StridedBytes& a, const StridedBytes& b);
 
 // The known facts about one side of a race. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt if
 // the memory belongs to the operator itself.

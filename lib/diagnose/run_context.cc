@@ -4,20 +4,119 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
+#include <utility>
 
+#include "analyse/ending.h"
 #include "analyse/rerun_window.h"
-#include "diagnose/external_findings.h"
+#include "diagnose/device.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
-#include "diagnose/reruns/kept_from.h"
 #include "diagnose/status.h"
-#include "diagnose/versions.h"
 #include "diagnose/words.h"
 #include "session/notes/replay_tally.h"
 #include "session/process_record.h"
+#include "session/processes.h"
 
 namespace cudadiag::diagnose {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the folders in which packages are installed, according to the paths of the recorded libraries.
+std::set<std::string> package_folders(const session::ProcessRecord& process) {
+  std::set<std::string> folders;
+  for (const session::Module& module : process.modules) {
+    for (const std::string_view name : {"/site-packages/", "/dist-packages/"}) {
+      const std::size_t at = module.path.find(name);
+      if (at != std::string::npos) folders.insert(module.path.substr(0, at + name.size()));
+    }
+  }
+  return folders;
+}
+
+// Returns "torch" and "2.11.0" for "torch-2.11.0.dist-info"; both are empty if the name does not have this form.
+std::pair<std::string_view, std::string_view> split_metadata_name(std::string_view name) {
+  constexpr std::string_view kEnding = ".dist-info";
+  const std::size_t dash = name.find('-');
+  if (!name.ends_with(kEnding) || dash == std::string_view::npos) return {};
+  return {name.substr(0, dash), name.substr(dash + 1, name.size() - kEnding.size() - dash - 1)};
+}
+
+std::string_view member_of(std::string_view package) {
+  if (package == "torch" || package == "triton") return package;
+  if (package.starts_with("nvidia_cudnn_cu")) return "cudnn";
+  if (package.starts_with("nvidia_nccl_cu")) return "nccl";
+  return {};
+}
+
+// Returns the versions of "torch", "triton", "cudnn" and "nccl". Finds only packages in folders from which the process
+// loaded libraries.
+std::map<std::string, std::string> package_versions(const session::ProcessRecord& process) {
+  std::map<std::string, std::string> versions;
+  for (const std::string& folder : package_folders(process)) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
+      const auto [package, version] = split_metadata_name(name);
+      const std::string_view member = member_of(package);
+      if (!member.empty()) versions.emplace(member, version);
+    }
+  }
+  return versions;
+}
+
+using session::Deed;
+using session::KeptFrom;
+
+const char* doing(Deed deed) {
+  switch (deed) {
+    case Deed::write:
+      return "writing";
+    case Deed::make:
+      return "creating";
+    case Deed::remove:
+      return "removing";
+    case Deed::rename:
+      return "renaming";
+    case Deed::link:
+      return "linking to";
+    case Deed::change:
+    case Deed::administer:
+      return "changing";
+    case Deed::connect:
+      return "connecting to";
+    case Deed::listen:
+      return "listening on";
+    case Deed::send:
+      return "sending to";
+    case Deed::signal:
+      return "signalling";
+    case Deed::trace:
+      return "attaching to";
+    case Deed::share:
+      return "using";
+  }
+  return "changing";
+}
+
+// Programs survive when isolation denies a change under /proc, so such a change did not end the rerun.
+bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
+
+// Returns text such as "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun.
+// Shows paths inside `directory` relative to it. Empty if `kept` is empty.
+std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string& directory) {
+  if (kept.empty()) return "";
+  auto last = std::find_if_not(kept.rbegin(), kept.rend(), is_of_process);
+  if (last == kept.rend()) last = kept.rbegin();
+  const auto said = [&](const KeptFrom& each) {
+    return fmt::format("{} {}", doing(each.deed), relative_path(each.object, directory));
+  };
+  if (kept.size() == 1) return said(*last);
+  if (kept.size() == 2) return said(*last) + " and " + said(&*last == &kept.front() ? kept.back() : kept.front());
+  return fmt::format("{} and from {} other actions", said(*last), kept.size() - 1);
+}
 
 void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::string& text) {
   const bool known =
@@ -228,6 +327,24 @@ class PassLines {
 };
 
 }  // namespace
+
+void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                symbolize::Symbolizer& symbolizer) {
+  if (!analysis.failures.empty()) return;
+  for (const session::Process& process : session.processes) {
+    const auto site = session::latest_fork(process.record);
+    if (!site || !analyse::ending_of(session, process).bad || !session::has(process.record, session::Property::python))
+      continue;
+    const symbolize::Location line = resolve(symbolizer, process, *site).line.location;
+    const std::string where = is_known(line) ? " in " + place(located(line), report.working_directory) : "";
+    report.notes.push_back({analyse::NoteCode::cuda_after_fork,
+                            fmt::format("process {} forked{} after using CUDA, so the child cannot use CUDA; if that "
+                                        "ended the program (\"Cannot re-initialize CUDA in forked subprocess\"), start "
+                                        "workers with multiprocessing.set_start_method(\"spawn\")",
+                                        process.pid, where)});
+    return;
+  }
+}
 
 void add_environment(Diagnosis& report, const session::Session& session) {
   const std::pair<const char*, std::string*> members[] = {

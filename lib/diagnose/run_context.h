@@ -1,13 +1,24 @@
 // The parts of a report besides its findings: environment, passes, processes and notes.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
+#include "session/process_record.h"
+#include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
+
+// If a Python program failed without a CUDA failure, adds a note with the line that forked after CUDA was used. In the
+// child, PyTorch raises an error before it calls CUDA.
+void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                symbolize::Symbolizer& symbolizer);
 
 void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);

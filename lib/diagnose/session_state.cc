@@ -4,8 +4,8 @@
 
 #include "analyse/eager.h"
 #include "diagnose/access_by_code.h"
+#include "diagnose/device.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/dump_candidates.h"
 #include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {

@@ -1,5 +1,5 @@
-// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users'
-// scripts may depend on the texts in the JSON output.
+// The text of each enumeration value in the JSON output, names of streams, and the formatting of numbers and shell
+// commands. Users' scripts may depend on the texts in the JSON output.
 #pragma once
 
 #include <array>
@@ -14,6 +14,8 @@
 
 namespace cudadiag::diagnose {
 
+// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users'
+// scripts may depend on the texts in the JSON output.
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
 std::string_view word(session::DeliveredOrigin::Role role);
@@ -68,5 +70,21 @@ std::string grade_text(const Finding& finding);
 
 // Explains a grade to readers who do not know the term.
 std::string_view meaning(analyse::Grade grade);
+
+// Returns a name such as "default stream" or "stream 0x55d0c8".
+std::string stream_name(std::uint64_t handle);
+// Like stream_name(), for use within a sentence: "the default stream".
+std::string stream_phrase(std::uint64_t handle);
+// Like stream_phrase(), for a second stream with the same handle: "the default stream of another context".
+std::string other_stream_phrase(std::uint64_t handle);
+
+// Replaces the handles in a text by letters, in the order in which they appear: "stream A" for "stream 0x55d0c8".
+class StreamLetters {
+ public:
+  std::string name(const std::string& text);
+
+ private:
+  std::vector<std::string> handles_;
+};
 
 }  // namespace cudadiag::diagnose

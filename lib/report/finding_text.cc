@@ -11,7 +11,6 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/launch.h"
 #include "diagnose/ranks.h"
-#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "session/manifest.h"
 #include "symbolize/user_code.h"

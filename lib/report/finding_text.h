@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/model.h"
 #include "report/page.h"
 #include "symbolize/symbolizer.h"

@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 

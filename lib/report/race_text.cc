@@ -5,7 +5,6 @@
 
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 

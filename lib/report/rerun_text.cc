@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyse/analysis.h"
-#include "diagnose/external_findings.h"
+#include "diagnose/device.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"

@@ -10,7 +10,6 @@
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
-#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"

@@ -6,11 +6,10 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/printable.h"
-#include "diagnose/external_findings.h"
+#include "diagnose/device.h"
 #include "diagnose/groups.h"
-#include "diagnose/ranks/rank_names.h"
+#include "diagnose/ranks.h"
 #include "diagnose/run_context.h"
-#include "diagnose/stream_name.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

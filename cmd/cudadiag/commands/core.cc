@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands/commands.h"
-#include "diagnose/reruns/dump_access.h"
+#include "diagnose/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_file.h"
 #include "evidence/text.h"

@@ -19,7 +19,6 @@
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "diagnose/groups.h"
-#include "diagnose/ranks/rank_names.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/causes/argument_facts.h"
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -1,7 +1,7 @@
 // Rules for failed memory requests, and for invalid frees.
 
-#include "diagnose/causes/argument_facts.h"
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

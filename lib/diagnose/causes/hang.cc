@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "diagnose/causes/argument_facts.h"
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -1,7 +1,7 @@
 // Rules for failures of the kernel itself: a failed assertion, a trap, too deep a recursion. Their error codes say
 // little, so the other families are tried first.
 
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -1,8 +1,8 @@
 // Rules for failures in CUDA's libraries, which return a status of their own instead of the CUDA error. Also has rules
 // for failures caused by a peer process.
 
-#include "diagnose/causes/argument_facts.h"
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/causes/argument_facts.h"
-#include "diagnose/causes/families.h"
-#include "diagnose/facts/parameter_types.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/causes/rule.h"
+#include "diagnose/facts/kernel_name.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -1,4 +1,4 @@
-// One rule of the table of causes. A rule matches if all its conditions match; an empty member matches anything.
+// One rule of the tables of causes, the list of tables, and the search for the rule that explains a failure.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "diagnose/causes/case.h"
 
 namespace cudadiag::causes {
 
-// The facts that a rule took from a case, under the names that the rule's texts use.
-struct Facts {
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::size_t> proof;  // indices of the arguments that prove the cause
-
-  void add(std::string name, std::string value) { values.emplace_back(std::move(name), std::move(value)); }
-  const std::string* find(std::string_view name) const;
-};
-
 // `often`: there are other possible causes, so the text says "often" or "probably".
 enum class Sure { certain, often };
 
+// A rule matches if all its conditions match; an empty member matches anything.
 struct Rule {
   std::string_view id{};  // several rules may have the same id, if they need different facts for the same cause
   Sure sure = Sure::certain;
@@ -59,5 +50,34 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> part
 
 // Returns whether this is an NCCL kernel. The names differ between versions of NCCL.
 inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
+
+// The table of causes, one file for each family. If rules of two families may match, the family that is more specific
+// comes first.
+const std::vector<Rule>& known_bug_rules();
+const std::vector<Rule>& access_rules();
+const std::vector<Rule>& indexing_rules();
+const std::vector<Rule>& numerics_rules();
+const std::vector<Rule>& graph_rules();
+const std::vector<Rule>& memory_rules();
+const std::vector<Rule>& library_rules();
+const std::vector<Rule>& allocation_rules();
+const std::vector<Rule>& launch_rules();
+const std::vector<Rule>& stream_rules();
+const std::vector<Rule>& device_rules();
+const std::vector<Rule>& hardware_rules();
+const std::vector<Rule>& kernel_rules();
+const std::vector<Rule>& hang_rules();  // for hangs only, which try no other family
+
+// `proof` has indices in Finding::arguments.
+struct Explanation : diagnose::Cause {
+  std::vector<std::string> fix;
+};
+
+// Tries the rules of a table in order and takes the first match. A wrong cause is worse than none, so if no rule matches,
+// the finding has no cause.
+std::optional<Explanation> explain(const Case& failed);
+
+// Returns the id of every rule, each once, in the order of the table.
+std::vector<std::string_view> cause_ids();
 
 }  // namespace cudadiag::causes

@@ -1,7 +1,7 @@
 // Rules for missing waits, peer access, handles of the wrong device, and calls that fail because an earlier call
 // failed.
 
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 namespace {

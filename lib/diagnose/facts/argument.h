@@ -1,4 +1,5 @@
-// An argument of the failing operation, and the memory that it points to. Unknown members are empty.
+// An argument of the failing operation, the memory that it points to, and where its bad value came from. Unknown
+// members are empty.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "diagnose/facts/location.h"
+#include "analyse/analysis.h"
+#include "diagnose/facts/place.h"
 #include "session/notes/deliveries.h"
 
 namespace cudadiag::diagnose {
@@ -62,5 +64,20 @@ inline std::uint64_t Argument::past_end() const {
   const std::uint64_t room = allocation->bytes - allocation->offset;
   return bytes && *bytes > room ? *bytes - room : 0;
 }
+
+// A line that the value passed through on its way to the failing operator.
+struct OriginStep {
+  session::DeliveredOrigin::Role role = session::DeliveredOrigin::Role::made;
+  std::string op;                                 // "aten::remainder.Scalar", "DataLoader"
+  std::optional<Number> value{};                  // nullopt if the value was different at this line, or is unknown
+  std::optional<std::int64_t> batch{}, sample{};  // index of the batch, and of the sample in the data set
+  Location location{};
+};
+
+struct Origin {
+  std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
+  std::vector<std::int64_t> index;  // index of the bad element in the argument
+  analyse::Fact known_by = analyse::Fact::matched;  // measured if the rerun saw the value appear or enter the program
+};
 
 }  // namespace cudadiag::diagnose

@@ -1,9 +1,10 @@
-// Shortens kernel names to fit into a line of a report.
+// Takes the names of kernels apart: shorter names that fit into a line of a report, and the types of the parameters.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cudadiag::diagnose {
 
@@ -13,5 +14,9 @@ std::string short_kernel_name(std::string_view demangled, std::size_t columns);
 
 // Returns the name without return type, namespaces, template arguments and parameters, such as "scale".
 std::string bare_kernel_name(std::string_view demangled);
+
+// Returns the parameter types in order, as views into `kernel`. Empty if the kernel has no parameters, or if its name
+// does not list them.
+std::vector<std::string_view> parameter_types(std::string_view kernel);
 
 }  // namespace cudadiag::diagnose

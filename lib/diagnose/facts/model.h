@@ -1,4 +1,4 @@
-// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (known.h) builds it; the
+// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (diagnosis.h) builds it; the
 // writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
 // members are null or empty, never absent.
 #pragma once
@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "analyse/unfinished_work.h"
 #include "diagnose/facts/argument.h"
-#include "diagnose/facts/hang.h"
-#include "diagnose/facts/location.h"
-#include "diagnose/facts/origin.h"
+#include "diagnose/facts/place.h"
 #include "diagnose/facts/where_is.h"
 #include "sass/failing_address.h"
 #include "session/notes/replay_tally.h"
@@ -27,6 +26,13 @@
 #include "symbolize/source_frame.h"
 
 namespace cudadiag::diagnose {
+
+// Facts of a hang: what an operation waits for, and how the ranks of a job diverge.
+using WaitsFor = analyse::StreamWait::For;
+
+// `absence`: some ranks have not reached the collective. `none`: all ranks made the same calls in the same way.
+// `circle`: each rank waits for the next one.
+enum class RanksDifference { none, absence, line, kernel, blocks, circle };
 
 // How a line in Finding::related is related to the finding.
 enum class Role {

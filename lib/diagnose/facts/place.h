@@ -1,12 +1,21 @@
-// Writes a location as text: "train.py:41, forward". Paths inside a directory are shown relative to it.
+// A location in the user's program, and its text: "train.py:41, forward". Paths inside a directory are shown relative
+// to it.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "diagnose/facts/location.h"
+#include "symbolize/source_frame.h"
 
 namespace cudadiag::diagnose {
+
+// A location in the user's program. Its `source` is the text of the line, if the report has read it.
+using symbolize::Location;
+
+// Returns true if both locations are on the same line or, if the lines are unknown, in the same function.
+bool same_line(const Location& a, const Location& b);
+
+inline bool is_known(const Location& location) { return !location.file.empty() || !location.function.empty(); }
 
 // Returns the part of an absolute path below `directory`. Empty if the path is elsewhere, or if `directory` is "/" or
 // empty.

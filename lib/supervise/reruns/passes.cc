@@ -7,7 +7,7 @@
 #include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/memory.h"
-#include "diagnose/values/origin.h"
+#include "diagnose/captured_values.h"
 #include "session/process_record.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/suspect_lines.h"

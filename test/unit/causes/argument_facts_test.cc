@@ -1,8 +1,8 @@
-#include "diagnose/causes/argument_facts.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
+
+#include "diagnose/causes/case.h"
 
 using namespace cudadiag::causes;
 

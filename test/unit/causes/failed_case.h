@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "diagnose/causes/explain.h"
+#include "diagnose/causes/rule.h"
 
 namespace cudadiag::causes {
 

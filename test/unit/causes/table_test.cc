@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "diagnose/causes/families.h"
+#include "diagnose/causes/rule.h"
 #include "unit/causes/failed_case.h"
 
 using namespace cudadiag::causes;

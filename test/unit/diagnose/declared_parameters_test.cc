@@ -1,8 +1,8 @@
-#include "diagnose/values/declared_parameters.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "diagnose/parameter_names.h"
 
 namespace declared_parameters_test {
 

@@ -1,4 +1,6 @@
 // Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
+#include "diagnose/device.h"
+
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <fstream>
 
 #include "analyse/graph_nodes.h"
-#include "diagnose/dump_candidates.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"

@@ -1,6 +1,6 @@
-#include "diagnose/dialect.h"
-
 #include <doctest/doctest.h>
+
+#include "diagnose/explanation.h"
 
 namespace dialect_test {
 

@@ -1,7 +1,6 @@
-#include "diagnose/reruns/eager.h"
-
 #include <doctest/doctest.h>
 
+#include "diagnose/compiled_code.h"
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 

@@ -1,6 +1,6 @@
-#include "diagnose/ranks/group_names.h"
-
 #include <doctest/doctest.h>
+
+#include "diagnose/groups.h"
 
 namespace group_names_test {
 

@@ -1,6 +1,6 @@
-#include "diagnose/values/made_of.h"
-
 #include <doctest/doctest.h>
+
+#include "diagnose/non_finite.h"
 
 namespace made_of_test {
 

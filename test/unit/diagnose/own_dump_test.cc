@@ -7,7 +7,6 @@
 #include "analyse/stale_pointers.h"
 #include "diagnose/device.h"
 #include "diagnose/facts/model.h"
-#include "diagnose/reruns/dump_candidates.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

@@ -1,9 +1,9 @@
-#include "diagnose/races/strided_overlap.h"
-
 #include <doctest/doctest.h>
 
 #include <random>
 #include <set>
+
+#include "diagnose/race_tensors.h"
 
 namespace strided_overlap_test {
 

@@ -1,7 +1,6 @@
-#include "diagnose/lines/thread_start.h"
-
 #include <doctest/doctest.h>
 
+#include "diagnose/library_threads.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 
