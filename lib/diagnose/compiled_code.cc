@@ -14,7 +14,7 @@
 #include "diagnose/lines.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {

@@ -12,7 +12,7 @@
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/processes.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::diagnose {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "analyse/communicators.h"
-#include "evidence/flight_recorder/flight_dump.h"
+#include "evidence/flight_dump.h"
 
 namespace cudadiag::diagnose {
 

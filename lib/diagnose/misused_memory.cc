@@ -20,7 +20,7 @@
 #include "diagnose/races.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {

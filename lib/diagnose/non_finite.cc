@@ -15,7 +15,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "session/notes/deliveries.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -13,7 +13,7 @@
 #include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "symbolize/file_time.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {

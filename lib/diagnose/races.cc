@@ -13,7 +13,7 @@
 #include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "sass/origins/instructions.h"
-#include "sass/threads/followed_launch.h"
+#include "sass/followed_launch.h"
+#include "sass/origin_steps.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "sass/failure/earlier_values.h"
+#include "sass/earlier_values.h"
 
 namespace cudadiag::sass {
 class FailingAddress::Implementation {

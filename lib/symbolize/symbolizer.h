@@ -11,7 +11,7 @@
 #include "base/demangle.h"
 #include "session/process_record.h"
 #include "session/session.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "symbolize/source_frame.h"
 
 namespace cudadiag::symbolize {

@@ -10,7 +10,7 @@
 #include "diagnose/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_file.h"
-#include "evidence/text.h"
+#include "evidence/core_text.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
 #include "report/page.h"

@@ -29,7 +29,7 @@
 #include "session/session_reader.h"
 #include "sessions/job_sessions.h"
 #include "sessions/session_choice.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

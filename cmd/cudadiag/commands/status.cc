@@ -35,7 +35,7 @@
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/dump_request.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 #include "wire/hash.h"
 #include "wire/names/core_dump.h"

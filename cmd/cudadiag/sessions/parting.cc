@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "diagnose/dumped_rank.h"
-#include "evidence/flight_recorder/flight_dump.h"
+#include "evidence/flight_dump.h"
 #include "session/plain_file.h"
 #include "sessions/job_sessions.h"
 #include "terminal/terminal.h"

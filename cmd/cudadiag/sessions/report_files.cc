@@ -35,7 +35,7 @@
 #include "session/plain_file.h"
 #include "session/session_writer.h"
 #include "supervise/reruns/replay.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -9,7 +9,7 @@
 
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::causes {
 namespace {

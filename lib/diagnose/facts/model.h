@@ -22,7 +22,7 @@
 #include "sass/failing_address.h"
 #include "session/notes/replay_tally.h"
 #include "session/session.h"
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 #include "symbolize/source_frame.h"
 
 namespace cudadiag::diagnose {

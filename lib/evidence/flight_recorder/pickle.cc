@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "evidence/flight_recorder/document.h"
+#include "evidence/flight_document.h"
 
 namespace cudadiag::evidence {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "sass/code/flow.h"
+#include "sass/flow.h"
 
 namespace cudadiag::sass {
 

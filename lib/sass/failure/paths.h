@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "sass/code/flow.h"
+#include "sass/flow.h"
 
 namespace cudadiag::sass {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sass/origins/instructions.h"
+#include "sass/origin_steps.h"
 
 namespace cudadiag::sass {
 

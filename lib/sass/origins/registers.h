@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "sass/code/instruction.h"
-#include "sass/origins/origins.h"
+#include "sass/instruction.h"
+#include "sass/origins.h"
 
 namespace cudadiag::sass {
 

@@ -9,7 +9,7 @@
 
 #include "base/file_descriptor.h"
 #include "evidence/core_file.h"
-#include "evidence/tools/debugger_text.h"
+#include "evidence/debugger_text.h"
 
 namespace cudadiag::supervise {
 namespace {

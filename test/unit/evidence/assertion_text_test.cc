@@ -1,4 +1,4 @@
-#include "evidence/tools/assertion_text.h"
+#include "evidence/assertion_text.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Tests the parser of cuda-gdb's output. The texts have the format shown in the CUDA-GDB manual ("GPU core dump
 // support", "Displaying the error PC") and in published sessions. Their values come from the dumps in data/gpucore.
-#include "evidence/tools/debugger_text.h"
+#include "evidence/debugger_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "evidence/flight_recorder/flight_dump.h"
+#include "evidence/flight_dump.h"
 
 #include <doctest/doctest.h>
 

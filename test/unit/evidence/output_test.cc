@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "evidence/core_text.h"
 #include "evidence/testimony.h"
-#include "evidence/text.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;

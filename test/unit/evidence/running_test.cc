@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "evidence/core_file.h"
+#include "evidence/core_text.h"
 #include "evidence/testimony.h"
-#include "evidence/text.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;

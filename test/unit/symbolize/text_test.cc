@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 using namespace cudadiag::symbolize;
 namespace fs = std::filesystem;

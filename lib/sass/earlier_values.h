@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "sass/evaluator.h"
 #include "sass/failing_address.h"
 #include "sass/failure/paths.h"
-#include "sass/values/evaluator.h"
 
 namespace cudadiag::sass {
 

@@ -1,4 +1,4 @@
-#include "symbolize/source_excerpt.h"
+#include "symbolize/source_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

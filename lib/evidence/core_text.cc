@@ -1,4 +1,4 @@
-#include "evidence/text.h"
+#include "evidence/core_text.h"
 
 #include <fmt/core.h>
 

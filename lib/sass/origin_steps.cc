@@ -1,4 +1,4 @@
-#include "sass/origins/instructions.h"
+#include "sass/origin_steps.h"
 
 #include <algorithm>
 

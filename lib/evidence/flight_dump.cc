@@ -1,4 +1,4 @@
-#include "evidence/flight_recorder/flight_dump.h"
+#include "evidence/flight_dump.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "evidence/flight_recorder/document.h"
+#include "evidence/flight_document.h"
 
 namespace cudadiag::evidence {
 namespace {

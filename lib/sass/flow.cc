@@ -1,4 +1,4 @@
-#include "sass/code/flow.h"
+#include "sass/flow.h"
 
 #include <algorithm>
 #include <numeric>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sass/code/flow.h"
+#include "sass/flow.h"
 #include "sass/kernel_accesses.h"
 #include "sass/origins/registers.h"
 #include "sass/sass.h"

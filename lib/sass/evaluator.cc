@@ -1,5 +1,5 @@
 // Reads operands and computes with forms.
-#include "sass/values/evaluator.h"
+#include "sass/evaluator.h"
 
 namespace cudadiag::sass {
 namespace {

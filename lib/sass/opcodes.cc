@@ -1,4 +1,4 @@
-#include "sass/code/opcodes.h"
+#include "sass/opcodes.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sass/origins/instructions.h"
+#include "sass/origin_steps.h"
 #include "sass/origins/registers.h"
 
 namespace cudadiag::sass {

@@ -1,4 +1,4 @@
-#include "sass/threads/followed_launch.h"
+#include "sass/followed_launch.h"
 
 #include <algorithm>
 #include <bit>

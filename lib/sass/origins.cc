@@ -1,4 +1,4 @@
-#include "sass/origins/origins.h"
+#include "sass/origins.h"
 
 #include <algorithm>
 #include <iterator>

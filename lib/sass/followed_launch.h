@@ -10,7 +10,7 @@
 
 #include "sass/byte_ranges.h"
 #include "sass/code/detours.h"
-#include "sass/values/evaluator.h"
+#include "sass/evaluator.h"
 
 namespace cudadiag::sass {
 

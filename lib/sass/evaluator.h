@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "sass/code/instruction.h"
-#include "sass/values/forms.h"
+#include "sass/forms.h"
+#include "sass/instruction.h"
 
 namespace cudadiag::sass {
 

@@ -1,4 +1,4 @@
-#include "evidence/flight_recorder/document.h"
+#include "evidence/flight_document.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "sass/values/forms.h"
+#include "sass/forms.h"
 
 #include <algorithm>
 #include <cstdlib>

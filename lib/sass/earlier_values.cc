@@ -1,4 +1,4 @@
-#include "sass/failure/earlier_values.h"
+#include "sass/earlier_values.h"
 
 #include <algorithm>
 

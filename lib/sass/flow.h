@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sass/code/instruction.h"
+#include "sass/instruction.h"
 
 namespace cudadiag::sass {
 

@@ -1,4 +1,4 @@
-#include "evidence/tools/tool_text.h"
+#include "evidence/tool_text.h"
 
 #include <charconv>
 #include <system_error>

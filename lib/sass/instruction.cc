@@ -1,4 +1,4 @@
-#include "sass/code/instruction.h"
+#include "sass/instruction.h"
 
 #include <bit>
 #include <charconv>

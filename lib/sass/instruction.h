@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sass/code/opcodes.h"
+#include "sass/opcodes.h"
 #include "sass/sass.h"
 
 namespace cudadiag::sass {

@@ -1,4 +1,4 @@
-#include "evidence/tools/debugger_text.h"
+#include "evidence/debugger_text.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/demangle.h"
 #include "base/text.h"
-#include "evidence/tools/tool_text.h"
+#include "evidence/tool_text.h"
 
 namespace cudadiag::evidence {
 namespace {

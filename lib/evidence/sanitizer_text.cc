@@ -1,4 +1,4 @@
-#include "evidence/tools/sanitizer_text.h"
+#include "evidence/sanitizer_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "evidence/tools/tool_text.h"
+#include "evidence/tool_text.h"
 
 namespace cudadiag::evidence {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "sass/values/evaluator.h"
+#include "sass/evaluator.h"
 
 namespace cudadiag::sass {
 namespace {
