@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "diagnose/lines.h"
 #include "session/processes.h"
-#include "symbolize/file_time.h"
+#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {

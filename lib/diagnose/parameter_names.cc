@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
-#include "symbolize/file_time.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sass/mode.h"
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::races {
 

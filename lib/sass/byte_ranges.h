@@ -17,8 +17,6 @@
 #include <vector>
 
 #include "sass/kernel_accesses.h"
-#include "sass/mode.h"
-#include "sass/sass.h"
 
 namespace cudadiag::sass {
 

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "sass/mode.h"
-#include "sass/sass.h"
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::sass {
 

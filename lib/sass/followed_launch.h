@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sass/byte_ranges.h"
-#include "sass/code/detours.h"
 #include "sass/evaluator.h"
+#include "sass/flow.h"
 
 namespace cudadiag::sass {
 

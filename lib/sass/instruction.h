@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sass/kernel_accesses.h"
 #include "sass/opcodes.h"
-#include "sass/sass.h"
 
 namespace cudadiag::sass {
 

@@ -3,11 +3,33 @@
 
 #include <cstdint>
 #include <set>
+#include <string_view>
 #include <vector>
 
-#include "sass/mode.h"
-
 namespace cudadiag::sass {
+
+// Kinds of memory and of memory accesses, and how an operation uses memory to which it receives a pointer.
+enum class Mode : std::uint8_t {
+  unknown,
+  none,  // a kernel receives the address but does not access it
+  read,
+  write,   // may also read
+  atomic,  // atomic operations do not race with each other
+  // The kernel reads (near_read) or may write (near_write) at some offset from the address.
+  near_read,
+  near_write,
+};
+
+constexpr bool alters(Mode mode) { return mode == Mode::write || mode == Mode::atomic; }
+constexpr bool is_near(Mode mode) { return mode == Mode::near_read || mode == Mode::near_write; }
+
+// Kinds of memory access, and kinds of memory.
+enum class AccessKind : std::uint8_t { load, store, atomic, copy };
+enum class Space : std::uint8_t { global, shared, local, generic };
+
+// Returns the alignment that an access of `bytes` bytes needs. Pass 0 for a bulk copy, whose size is in a register
+// (CUDA C++ Programming Guide, asynchronous data copies).
+constexpr std::uint32_t alignment_of(std::uint32_t bytes) { return bytes == 0 ? 16 : bytes; }
 
 // The source of an address in the code: the parameter word at `offset` or, if `indexed`, an array of words there.
 // `chosen`: all threads may use the same index, so perhaps only one element is used. `shifted`: every thread adds
@@ -64,5 +86,29 @@ struct KernelAccesses {
   // that it does not list, and words that repeat an address.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
+
+// Finds which parameters a kernel's machine code uses as addresses of global memory. Reads nvdisasm's text, and follows
+// each parameter from the constant bank through registers to the instructions that access memory.
+//
+// Where paths meet, the possible origins of a register are merged, so no origin of an address is missed. An address
+// loaded from memory has no origin, so accesses through it are missed.
+//
+// The tensor memory accelerator (sm_90 and later) receives the address of a descriptor. The first 8 bytes of the
+// descriptor are the address of the memory. Constant bank 0 contains its own address and the address of the parameters.
+// Code adds the offset of a descriptor to one of these addresses. The accelerator's access is then attributed to the
+// parameter word at that offset.
+
+// The location of a kernel's parameters in constant bank 0, in bytes.
+struct ParameterBank {
+  std::uint32_t offset = 0, size = 0;
+};
+
+// Whether functions in other files, and functions called through pointers, may change memory to which they receive
+// pointers.
+enum class Calls { anything, harmless };
+
+// `zeros` are the words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too
+// long.
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::sass

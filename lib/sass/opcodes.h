@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "sass/mode.h"
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::sass {
 

@@ -10,8 +10,7 @@
 
 #include "sass/flow.h"
 #include "sass/kernel_accesses.h"
-#include "sass/origins/registers.h"
-#include "sass/sass.h"
+#include "sass/origins.h"
 
 namespace cudadiag::sass {
 

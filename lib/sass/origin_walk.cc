@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sass/origin_steps.h"
-#include "sass/origins/registers.h"
+#include "sass/origins.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -13,8 +13,8 @@
 #include "session/process_record.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
-#include "symbolize/file_time.h"
 #include "symbolize/python_line_table.h"
+#include "symbolize/source_file.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {

@@ -1,12 +1,11 @@
 // Fuzzes the reader of nvdisasm's text, and the code that computes a failing address from it. The first four bytes say
 // where the kernel's parameters are, which of them are 0, and which instruction fails.
-#include "sass/sass.h"
-
 #include <string>
 #include <string_view>
 
 #include "sass/byte_ranges.h"
 #include "sass/failing_address.h"
+#include "sass/kernel_accesses.h"
 
 using namespace cudadiag::sass;
 

@@ -24,7 +24,7 @@
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/tools/external_tools.h"
-#include "symbolize/file_time.h"
+#include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -30,7 +30,7 @@
 #include "supervise/reruns/rerun_watch.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
-#include "symbolize/file_time.h"
+#include "symbolize/source_file.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::supervise {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evidence/elf_image.h"
-#include "sass/sass.h"
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::supervise {
 

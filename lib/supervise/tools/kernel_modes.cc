@@ -9,7 +9,7 @@
 
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
-#include "sass/sass.h"
+#include "sass/kernel_accesses.h"
 #include "supervise/tools/disassembly.h"
 
 namespace cudadiag::supervise {

@@ -5,7 +5,7 @@
 #include "diagnose/facts/model.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
-#include "symbolize/file_time.h"
+#include "symbolize/source_file.h"
 
 namespace diagnosis_test {
 

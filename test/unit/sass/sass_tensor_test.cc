@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sass/sass.h"
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -1,13 +1,13 @@
 // Tests how kernels access their parameters. The code is nvdisasm's output for the kernels in
 // test/data/sass/kernels.cu.
-#include "sass/sass.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
+
+#include "sass/kernel_accesses.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -1,5 +1,3 @@
-#include "symbolize/file_time.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "symbolize/source_file.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
