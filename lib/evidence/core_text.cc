@@ -147,7 +147,7 @@ class Description {
 void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
   std::string text = kernel.kernel.empty() ? "unknown" : base::demangle(kernel.kernel);
   if (kernel.grid) text += fmt::format("  grid {}  block {}", text_of(*kernel.grid), text_of(*kernel.block_dim));
-  text += fmt::format("  grid id {}", kernel.grid_id);
+  text += fmt::format("  grid id {}", kernel.grid_id.value_or(0));
   if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);
   lines.push_back(Description::labelled("Kernel", text));
   lines.push_back(
@@ -252,7 +252,7 @@ Json running(const Testimony& testimony) {
     kernels.push_back({{"kernel", name_or_null(kernel.kernel)},
                        {"grid", value_or_null(kernel.grid)},
                        {"block_dim", value_or_null(kernel.block_dim)},
-                       {"grid_id", kernel.grid_id},
+                       {"grid_id", kernel.grid_id.value_or(0)},
                        {"blocks", kernel.blocks},
                        {"threads", kernel.threads},
                        {"places", std::move(places)}});

@@ -76,7 +76,15 @@ struct FunctionCode {
 // instruction.
 enum class PcWitness { warp, sm, thread };
 
-struct DumpedFailure {
+// A kernel that was on the GPU.
+struct DumpedKernel {
+  std::string kernel;
+  std::optional<std::uint64_t> grid_id;
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
+};
+
+struct DumpedFailure : DumpedKernel {
   bool asserted() const { return exception == kAssertion; }
 
   std::uint32_t exception = 0;  // 0 for a trap instruction
@@ -99,11 +107,7 @@ struct DumpedFailure {
   std::vector<CodePlace> callers;     // callers of the function at `stands`, innermost first; each `pc` is a return
                                       // address
 
-  std::string kernel;
-  std::optional<std::uint64_t> grid_id;
-  std::optional<Dim3> grid, block_dim;
-  std::optional<std::uint32_t> host_thread;  // the thread that launched the kernel
-  bool from_kernel = false;                  // another kernel launched the kernel
+  bool from_kernel = false;  // another kernel launched the kernel
 };
 
 // The threads of a running kernel that are at the same instruction.
@@ -114,12 +118,8 @@ struct RunningPlace {
 };
 
 // A kernel that was on the GPU when the dump was requested.
-struct RunningKernel {
-  std::string kernel;
+struct RunningKernel : DumpedKernel {
   std::uint32_t device = 0;
-  std::uint64_t grid_id = 0;
-  std::optional<Dim3> grid, block_dim;
-  std::optional<std::uint32_t> host_thread;
   std::uint64_t blocks = 0, threads = 0;  // number on the GPU
   std::vector<RunningPlace> places;       // most threads first; further places are omitted
 };

@@ -28,10 +28,7 @@ std::vector<evidence::DumpedFailure> most_threads_of(const std::vector<evidence:
   std::vector<evidence::DumpedFailure> all;
   for (const evidence::RunningKernel& from : kernels) {
     evidence::DumpedFailure& running = all.emplace_back();
-    running.kernel = from.kernel;
-    running.grid = from.grid;
-    running.block_dim = from.block_dim;
-    running.grid_id = from.grid_id;
+    static_cast<evidence::DumpedKernel&>(running) = from;
     running.blocks = from.blocks;
     if (from.places.empty()) continue;
     const evidence::RunningPlace& most = from.places.front();
