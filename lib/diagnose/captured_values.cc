@@ -49,32 +49,11 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
 
 }  // namespace
 
-Argument argument_of(const session::DeliveredValue& value) {
-  Argument argument;
-  argument.name = value.name;
-  argument.origin = value.origin;
-  argument.dtype = value.dtype;
-  argument.device = value.device;
-  argument.value = value.value;
-  argument.shape = value.shape;
-  argument.strides = value.strides;
-  argument.min = value.min;
-  argument.max = value.max;
-  argument.nan = value.nan;
-  argument.inf = value.inf;
-  argument.bound = value.bound;
-  argument.outside = value.outside;
-  argument.first_outside = value.first_outside;
-  argument.first_value = value.first_value;
-  argument.pointer = value.pointer;
-  return argument;
-}
-
 void add_captured_values(Finding& finding, const analyse::Failure& failure) {
   if (failure.again == nullptr || failure.again_process == nullptr) return;
   const Delivery* delivery = delivery_for(finding, failure);
   if (delivery == nullptr) return;
-  for (const session::DeliveredValue& value : delivery->values) finding.arguments.push_back(argument_of(value));
+  for (const session::DeliveredValue& value : delivery->values) finding.arguments.push_back({value});
 }
 
 void add_watched(Finding& finding, const analyse::Failure& failure) {
@@ -87,7 +66,7 @@ void add_watched(Finding& finding, const analyse::Failure& failure) {
     if (delivery.values.empty()) continue;
     Watched watched{
         {delivery.file, "", symbolize::Language::python, "", "", delivery.line}, delivery.visit, delivery.tid, {}};
-    for (const session::DeliveredValue& value : delivery.values) watched.arguments.push_back(argument_of(value));
+    for (const session::DeliveredValue& value : delivery.values) watched.arguments.push_back({value});
     finding.watched.push_back(std::move(watched));
   }
   if (finding.watched.size() > kMost) finding.watched.erase(finding.watched.begin(), finding.watched.end() - kMost);

@@ -275,7 +275,7 @@ class NonFiniteBuilder {
     lead();
     relate();
     for (const session::DeliveredValue& argument : delivery_.values)
-      finding_.arguments.push_back(argument_of(argument));
+      finding_.arguments.push_back({argument});
     explain();
     weigh();
     return std::move(finding_);

@@ -167,7 +167,7 @@ using session::Delivery;
 using session::Process;
 
 bool holds(const DeliveredValue& value, std::uint64_t address) {
-  return value.pointer && value.bytes && address >= *value.pointer && address - *value.pointer < *value.bytes;
+  return value.pointer && value.extent && address >= *value.pointer && address - *value.pointer < *value.extent;
 }
 
 // Returns the value that contains `address`. Prefers a written value, then a value that begins at `address`.
@@ -221,15 +221,12 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   tensor.role = delivery.kind == session::DeliveryKind::line      ? TensorRole::variable
                 : delivery.kind == session::DeliveryKind::results ? TensorRole::result
                                                                   : TensorRole::argument;
-  if (tensor.role != TensorRole::variable) tensor.argument = is_variable ? value->parameter : value->name;
+  if (tensor.role != TensorRole::variable) tensor.argument = is_variable ? value->in_schema : value->name;
   tensor.written = written(delivery, *value, tensor.argument);
-  tensor.dtype = value->dtype;
-  tensor.device = value->device;
-  tensor.shape = value->shape;
-  tensor.strides = value->strides;
+  static_cast<session::TensorType&>(tensor) = *value;
   // Converts the tensor's addresses to those of the first run.
   tensor.begin = first_begin - (address - *value->pointer);
-  tensor.end = tensor.begin + *value->bytes;
+  tensor.end = tensor.begin + *value->extent;
   access.whole = tensor.role != TensorRole::variable && delivery.whole && is_dense(*value) && tensor.end > tensor.begin;
   return access;
 }
@@ -361,15 +358,12 @@ RaceTensor tensor_of(const session::DeliveredValue& value) {
   RaceTensor tensor;
   tensor.name = value.name;
   tensor.view = value.view;
-  tensor.argument = value.parameter;
-  tensor.role = value.parameter.starts_with("result") ? TensorRole::result : TensorRole::argument;
+  tensor.argument = value.in_schema;
+  tensor.role = value.in_schema.starts_with("result") ? TensorRole::result : TensorRole::argument;
   tensor.written = value.written;
-  tensor.dtype = value.dtype;
-  tensor.device = value.device;
-  tensor.shape = value.shape;
-  tensor.strides = value.strides;
+  static_cast<session::TensorType&>(tensor) = value;
   tensor.begin = value.pointer.value_or(0);
-  tensor.end = tensor.begin + value.bytes.value_or(0);
+  tensor.end = tensor.begin + value.extent.value_or(0);
   return tensor;
 }
 

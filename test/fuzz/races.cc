@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     told.ticks = kind == DeliveryKind::results ? ~std::uint64_t{0} : 0;
     session::DeliveredValue& value = told.values.emplace_back();
     value.pointer = 4096;
-    value.bytes = ~std::uint64_t{0};
+    value.extent = ~std::uint64_t{0};
     value.written = size % 2 == 0;
   }
   session.manifest.passes.push_back({.kind = session::PassKind::races, .folder = "races"});

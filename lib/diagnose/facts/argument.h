@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "analyse/analysis.h"
@@ -14,8 +13,7 @@
 
 namespace cudadiag::diagnose {
 
-// A number, stored with the type that it has in the program, so that integers stay exact.
-using Number = std::variant<std::int64_t, double>;
+using session::Number;
 
 // The memory that a pointer pointed to when the operation was issued.
 struct PointedMemory {
@@ -29,26 +27,12 @@ struct PointedMemory {
 };
 
 // An argument, as captured in a rerun before the operation was issued, or as recorded at the launch.
-struct Argument {
-  std::string name;  // name of the operator's or kernel's parameter, or of the user's variable
-  session::ValueOrigin origin = session::ValueOrigin::schema;
-  std::uint32_t parameter = 0;          // number of the kernel parameter, from 1; 0 if it is not one
-  std::uint32_t parameter_byte = 0;     // byte offset in that parameter
-  std::vector<std::uint64_t> loaded{};  // see analyse::OperationArgument; empty if the parameter is the argument
-  std::string dtype, device;
-  std::string value;  // as text, for a scalar or a kernel parameter that is not a pointer
-  std::vector<std::int64_t> shape, strides;
-  std::optional<Number> min, max;
-  std::optional<std::uint64_t> nan, inf;
-  // If the argument holds indices into a dimension of `bound` entries: how many are outside 0..bound-1, and the first
-  // of them.
-  std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> outside;
-  std::vector<std::int64_t> first_outside;  // index of the first of them in the argument
-  std::optional<Number> first_value;
-  std::optional<std::uint64_t> pointer;
-  std::optional<std::uint64_t> bytes;  // size of a copy or memset that begins at `pointer`
-  std::optional<PointedMemory> allocation;
+struct Argument : session::DeliveredValue {
+  std::uint32_t parameter = 0;           // number of the kernel parameter, from 1; 0 if it is not one
+  std::uint32_t parameter_byte = 0;      // byte offset in that parameter
+  std::vector<std::uint64_t> loaded{};   // see analyse::OperationArgument; empty if the parameter is the argument
+  std::optional<std::uint64_t> bytes{};  // size of a copy or memset that begins at `pointer`
+  std::optional<PointedMemory> allocation{};
 
   // Returns how far past the end of its live memory the argument points or extends, in bytes; 0 if it stays inside.
   std::uint64_t past_end() const;

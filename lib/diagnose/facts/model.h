@@ -235,14 +235,12 @@ struct MemoryUse {
 enum class TensorRole { argument, result, variable };
 
 // The memory of an access, as Python reported it in a rerun: a PyTorch tensor, or an array of another library.
-struct RaceTensor {
+struct RaceTensor : session::TensorType {
   std::string name;   // the user's variable; empty if the line names none
   bool view = false;  // the tensor is a view of that variable
   TensorRole role = TensorRole::argument;
-  std::string argument;         // name of the argument or the result in the operator's schema
-  std::optional<bool> written;  // according to the schema; nullopt if the schema is not reliable
-  std::string dtype, device;
-  std::vector<std::int64_t> shape, strides;
+  std::string argument;              // name of the argument or the result in the operator's schema
+  std::optional<bool> written;       // according to the schema; nullopt if the schema is not reliable
   std::uint64_t begin = 0, end = 0;  // addresses in the first run
 };
 

@@ -46,7 +46,7 @@ constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
 constexpr std::size_t kMostProcesses = 1024;
 
-std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
+std::optional<Number> number_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
   if (const auto exact = integer<std::int64_t>(*it)) return *exact;
@@ -85,7 +85,7 @@ DeliveredValue value_of(const Json& object) {
   value.name = short_text_of(object, "name");
   value.origin = base::value_of(kOrigins, short_text_of(object, "origin")).value_or(ValueOrigin::schema);
   if (value.origin == ValueOrigin::kernel) value.origin = ValueOrigin::schema;
-  value.parameter = short_text_of(object, "parameter");
+  value.in_schema = short_text_of(object, "parameter");
   value.dtype = type_name(short_text_of(object, "dtype"));
   value.device = short_text_of(object, "device");
   value.value = short_text_of(object, "value");
@@ -100,7 +100,7 @@ DeliveredValue value_of(const Json& object) {
   value.outside = integer_of<std::uint64_t>(object, "outside");
   value.pointer = integer_of<std::uint64_t>(object, "pointer");
   value.bound = integer_of<std::int64_t>(object, "bound");
-  value.bytes = integer_of<std::uint64_t>(object, "bytes");
+  value.extent = integer_of<std::uint64_t>(object, "bytes");
   if (object.contains("written")) value.written = bool_of(object, "written");
   value.view = bool_of(object, "view");
   return value;

@@ -17,21 +17,31 @@ enum class ValueOrigin : std::uint8_t { schema, variable, kernel };
 
 std::string_view word(ValueOrigin origin);
 
-// A tensor or a number; unknown fields are empty.
-struct DeliveredValue {
-  using Number = std::variant<std::int64_t, double>;
+// A number, stored with the type that it has in the program, so that integers stay exact.
+using Number = std::variant<std::int64_t, double>;
 
+struct TensorType {
+  std::string dtype, device;
+  std::vector<std::int64_t> shape, strides;
+};
+
+// A tensor or a number; unknown fields are empty.
+struct DeliveredValue : TensorType {
   std::string name;
   ValueOrigin origin = ValueOrigin::schema;
-  std::string parameter;  // for a variable: the parameter's name in the schema
-  std::string dtype, device, value;
-  std::vector<std::int64_t> shape, strides, first_outside;
-  std::optional<Number> min, max, first_value;
-  std::optional<std::uint64_t> nan, inf, outside, pointer;
+  std::string in_schema;  // for a variable: the parameter's name in the schema
+  std::string value;      // as text, for a scalar
+  std::optional<Number> min, max;
+  std::optional<std::uint64_t> nan, inf, pointer;
+  // For indices into a dimension of `bound` entries: how many are outside 0..bound-1, the position of the first of them,
+  // and its value.
   std::optional<std::int64_t> bound;
-  std::optional<std::uint64_t> bytes;  // from the start of the first element to the end of the last one
-  std::optional<bool> written;         // whether the operator writes the value, according to its schema
-  bool view = false;                   // the tensor is a view of the variable `name`
+  std::optional<std::uint64_t> outside;
+  std::vector<std::int64_t> first_outside;
+  std::optional<Number> first_value;
+  std::optional<std::uint64_t> extent;  // bytes from the start of the first element to the end of the last one
+  std::optional<bool> written;          // whether the operator writes the value, according to its schema
+  bool view = false;                    // the tensor is a view of the variable `name`
 };
 
 struct DeliveredFrame {
@@ -98,14 +108,14 @@ struct DeliveredOrigin {
   enum class Role { made, passed, copied, loaded };
   struct Step {
     Role role = Role::made;
-    std::string op;                               // "aten::remainder.Scalar", "DataLoader"
-    std::optional<DeliveredValue::Number> value;  // nullopt if the value was different there or is unknown
+    std::string op;                             // "aten::remainder.Scalar", "DataLoader"
+    std::optional<Number> value;                // nullopt if the value was different there or is unknown
     std::optional<std::int64_t> batch, sample;  // a data loader's batch, from 0, and the sample's index in the data set
     std::vector<DeliveredFrame> stack;          // innermost first
   };
 
   std::vector<std::int64_t> index;  // index of the element in the operator's argument
-  std::optional<DeliveredValue::Number> value;
+  std::optional<Number> value;
   bool certain = false;
   std::vector<DeliveredFrame> stack;  // where the operator was called
   std::vector<Step> steps;            // first the source, then the operators that passed it on; empty if unknown

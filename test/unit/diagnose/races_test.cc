@@ -74,12 +74,12 @@ session::DeliveredValue tensor(const char* name, const char* parameter, bool wri
   session::DeliveredValue value;
   value.name = name;
   value.origin = *parameter == 0 ? session::ValueOrigin::schema : session::ValueOrigin::variable;
-  value.parameter = parameter;
+  value.in_schema = parameter;
   value.dtype = "float32";
   value.shape = {16, 4};
   value.strides = {4, 1};
   value.pointer = kNow - 64;
-  value.bytes = 256;
+  value.extent = 256;
   value.written = written;
   return value;
 }
