@@ -8,15 +8,11 @@
 #include <iterator>
 #include <tuple>
 
-#include "analyse/blamed_calls.h"
 #include "analyse/cuda_errors.h"
-#include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
-#include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
 #include "analyse/notes.h"
-#include "analyse/reruns.h"
-#include "analyse/stale_pointers.h"
+#include "analyse/steps.h"
 #include "base/debug_log.h"
 #include "session/process_record.h"
 

@@ -1,5 +1,4 @@
-#include "analyse/blamed_calls.h"
-
+// Finds the earlier failed call that is to blame for the error of a later one.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include "analyse/ending.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {

@@ -1,5 +1,4 @@
-#include "analyse/confirmation.h"
-
+// Decides whether a rerun's failure proves a failure of the first run, by the code that issued the operations.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "analyse/site_keys.h"
+#include "analyse/steps.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

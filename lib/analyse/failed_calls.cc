@@ -1,5 +1,5 @@
-#include "analyse/failed_calls.h"
-
+// Calls that returned an error of their own and left the context usable. From the outside, we cannot tell whether the
+// program handled the error. We only see whether it queried the last error, carried on, or exited with a failure.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/blamed_calls.h"
 #include "analyse/cuda_errors.h"
 #include "analyse/ending.h"
+#include "analyse/steps.h"
 #include "analyse/streams.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"

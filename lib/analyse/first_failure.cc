@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "analyse/streams.h"
-#include "analyse/suspects.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

@@ -1,5 +1,4 @@
-#include "analyse/graph_nodes.h"
-
+// Finds the graph nodes that may have caused the failure of a graph launch.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
-#include "analyse/suspects.h"
+#include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 #include "wire/graph_node.h"
 #include "wire/names/kernel_names.h"

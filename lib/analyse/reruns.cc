@@ -1,5 +1,4 @@
-#include "analyse/reruns.h"
-
+// Combines the failures of the reruns with those of the first run, and compares the reruns with each other.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,11 +6,11 @@
 #include <span>
 #include <tuple>
 
-#include "analyse/confirmation.h"
 #include "analyse/ending.h"
 #include "analyse/first_failure.h"
 #include "analyse/notes.h"
 #include "analyse/site_keys.h"
+#include "analyse/steps.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

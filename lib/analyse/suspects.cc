@@ -1,14 +1,13 @@
-#include "analyse/suspects.h"
-
+// Finds the operations that may have raised a sticky error, and orders them by likelihood.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/graph_nodes.h"
+#include "analyse/first_failure.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/stale_pointers.h"
+#include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 #include "wire/names/kernel_names.h"
 

@@ -1,13 +1,13 @@
-#include "diagnose/captured_values.h"
-
+// Adds the values that cudadiag's Python hook captured in reruns, and where a bad value came from.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "analyse/reruns.h"
+#include "analyse/steps.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/notes/saved_call.h"
 #include "session/processes.h"
 

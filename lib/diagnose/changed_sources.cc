@@ -1,5 +1,5 @@
-#include "diagnose/changed_sources.h"
-
+// Handles source files that were written after the failure. Their text may differ from the code that ran, so it is
+// neither shown nor used as evidence.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/processes.h"
 #include "symbolize/source_file.h"
 

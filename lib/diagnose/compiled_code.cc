@@ -1,5 +1,4 @@
-#include "diagnose/compiled_code.h"
-
+// Finds the lines and causes of failures in code that torch.compile compiled.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_file.h"

@@ -1,5 +1,4 @@
-#include "diagnose/device.h"
-
+// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/device_testimony.h) to the findings.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/processes.h"

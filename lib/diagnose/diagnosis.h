@@ -6,7 +6,6 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
-#include "diagnose/operation_memory.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
@@ -36,9 +35,6 @@ Diagnosis diagnose(const Known& known);
 // Returns the failures of the process that failed first, then those of other processes. Each of the two groups is
 // sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
-
-// `symbolizer` must outlive the result.
-ResolveSite located_by(symbolize::Symbolizer& symbolizer);
 
 // Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other findings
 // are added later (diagnosis.cc).

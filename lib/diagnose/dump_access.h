@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "diagnose/facts/model.h"
-#include "diagnose/operation_memory.h"
+#include "diagnose/passes.h"
 #include "evidence/testimony.h"
 #include "sass/failing_address.h"
 #include "symbolize/device_testimony.h"

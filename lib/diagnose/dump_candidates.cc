@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "analyse/forward_launches.h"
-#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/stale_pointers.h"
-#include "diagnose/device.h"
+#include "analyse/steps.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

@@ -1,5 +1,4 @@
-#include "diagnose/explanation.h"
-
+// Explains the findings: the cause if a rule knows it (causes/rule.h), and otherwise general advice.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,11 +9,12 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/hang.h"
-#include "analyse/reruns.h"
+#include "analyse/steps.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/groups.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"

@@ -5,9 +5,8 @@
 #include <filesystem>
 
 #include "base/demangle.h"
-#include "diagnose/device.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/launch.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

@@ -8,20 +8,12 @@
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/changed_sources.h"
-#include "diagnose/compiled_code.h"
-#include "diagnose/device.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/dump_access.h"
-#include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/launch.h"
-#include "diagnose/library_threads.h"
 #include "diagnose/lines.h"
-#include "diagnose/operation_memory.h"
-#include "diagnose/races.h"
+#include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
@@ -377,13 +369,6 @@ class FindingBuilder {
 };
 
 }  // namespace
-
-ResolveSite located_by(symbolize::Symbolizer& symbolizer) {
-  return [&symbolizer](const Process& process, std::uint32_t site) {
-    ResolvedSite resolved = resolve(symbolizer, process, site);
-    return std::pair(located(resolved.line.location), std::move(resolved.stack));
-  };
-}
 
 Finding finding_of(const analyse::Failure& failure, const session::Session& session,
                    symbolize::Symbolizer& symbolizer) {

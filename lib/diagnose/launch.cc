@@ -1,11 +1,11 @@
-#include "diagnose/launch.h"
-
+// Describes the failed operation for a finding: kernel, shape, stream, device and ordinals.
 #include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "base/demangle.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "wire/graph_node.h"
 

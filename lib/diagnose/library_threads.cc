@@ -1,5 +1,4 @@
-#include "diagnose/library_threads.h"
-
+// Finds the user's line behind an operation that a library's thread issued.
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -7,6 +6,7 @@
 
 #include "analyse/forward_launches.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "session/processes.h"
 
 namespace cudadiag::diagnose {

@@ -29,6 +29,13 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
   return resolved;
 }
 
+ResolveSite located_by(symbolize::Symbolizer& symbolizer) {
+  return [&symbolizer](const Process& process, std::uint32_t site) {
+    ResolvedSite resolved = resolve(symbolizer, process, site);
+    return std::pair(located(resolved.line.location), std::move(resolved.stack));
+  };
+}
+
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line) {
   constexpr int kMostLookedAt = 64;

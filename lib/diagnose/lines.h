@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"
@@ -23,6 +25,12 @@ struct ResolvedSite {
 // `function` is the id of the kernel if that is not the site's own kernel; otherwise 0.
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function = 0);
+
+// A function that returns the true line and the stack of a call site.
+using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
+
+// `symbolizer` must outlive the result.
+ResolveSite located_by(symbolize::Symbolizer& symbolizer);
 
 // Returns whether another call site of the same kernel is on the same line, as in a loop that the compiler unrolled. If
 // so, the line has more calls than this site.

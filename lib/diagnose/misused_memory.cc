@@ -9,15 +9,12 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/explanation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/launch.h"
 #include "diagnose/lines.h"
-#include "diagnose/races.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
 #include "symbolize/source_file.h"

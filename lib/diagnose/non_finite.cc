@@ -1,5 +1,4 @@
-#include "diagnose/non_finite.h"
-
+// Adds the findings of `cudadiag nans`. Each names the first operator whose result was not finite and was used.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,9 +9,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/notes/deliveries.h"
 #include "symbolize/source_file.h"
@@ -274,8 +273,7 @@ class NonFiniteBuilder {
     finding_.host = session_.manifest.host;
     lead();
     relate();
-    for (const session::DeliveredValue& argument : delivery_.values)
-      finding_.arguments.push_back({argument});
+    for (const session::DeliveredValue& argument : delivery_.values) finding_.arguments.push_back({argument});
     explain();
     weigh();
     return std::move(finding_);

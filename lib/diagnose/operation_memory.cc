@@ -1,5 +1,5 @@
-#include "diagnose/operation_memory.h"
-
+// Adds the memory facts of a finding: the memory that the failing operation's pointers point to. For a call that ran
+// out of memory, adds what held the memory.
 #include <algorithm>
 #include <string_view>
 
@@ -7,6 +7,7 @@
 #include "analyse/operation_arguments.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
+#include "diagnose/passes.h"
 #include "session/process_record.h"
 
 namespace cudadiag::diagnose {

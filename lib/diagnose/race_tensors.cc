@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/captured_values.h"
 #include "diagnose/lines.h"
-#include "diagnose/races.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/processes.h"
 #include "symbolize/source_file.h"

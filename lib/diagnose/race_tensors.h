@@ -10,7 +10,7 @@
 
 #include "analyse/site_keys.h"
 #include "diagnose/facts/model.h"
-#include "diagnose/operation_memory.h"
+#include "diagnose/passes.h"
 
 namespace cudadiag::diagnose {
 

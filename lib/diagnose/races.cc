@@ -1,5 +1,5 @@
-#include "diagnose/races.h"
-
+// Adds findings about memory that is used wrongly although no call failed: races, and accesses outside of the right
+// memory.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,8 +8,7 @@
 #include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/changed_sources.h"
-#include "diagnose/explanation.h"
+#include "diagnose/passes.h"
 #include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/processes.h"

@@ -10,9 +10,9 @@
 
 #include "analyse/ending.h"
 #include "analyse/rerun_window.h"
-#include "diagnose/device.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "session/notes/replay_tally.h"

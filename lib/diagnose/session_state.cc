@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "analyse/eager.h"
-#include "diagnose/access_by_code.h"
-#include "diagnose/device.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 
 namespace cudadiag::diagnose {
 

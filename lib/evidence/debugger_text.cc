@@ -1,5 +1,6 @@
-#include "evidence/debugger_text.h"
-
+// Parses what NVIDIA's debugger prints about a core dump (`cuda-gdb --batch`), and compares it with the dump.
+//
+// The text is untrusted: unknown forms are ignored.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -6,10 +6,9 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/launch.h"
+#include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "session/manifest.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "analyse/analysis.h"
-#include "diagnose/device.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 

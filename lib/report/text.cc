@@ -6,8 +6,8 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/printable.h"
-#include "diagnose/device.h"
 #include "diagnose/groups.h"
+#include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
-#include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
+#include "evidence/testimony.h"
+#include "evidence/tool_text.h"
 #include "session/process_record.h"
 #include "session/session_folders.h"
 #include "wire/names/core_dump.h"

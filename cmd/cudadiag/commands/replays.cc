@@ -16,7 +16,7 @@
 #include "base/plain_folder.h"
 #include "base/printable.h"
 #include "diagnose/words.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tool_text.h"
 #include "launch/process.h"
 #include "replay/verdict.h"
 #include "report/finding_text.h"

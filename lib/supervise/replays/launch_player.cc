@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-#include "evidence/core_file.h"
+#include "evidence/testimony.h"
 #include "session/plain_file.h"
 #include "supervise/tools/toolkit.h"
 

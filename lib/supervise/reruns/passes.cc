@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "analyse/confirmation.h"
 #include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/memory.h"
-#include "diagnose/captured_values.h"
+#include "analyse/steps.h"
+#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/suspect_lines.h"

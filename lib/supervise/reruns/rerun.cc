@@ -12,7 +12,7 @@
 
 #include "analyse/first_failure.h"
 #include "base/plain_folder.h"
-#include "evidence/core_file.h"
+#include "evidence/testimony.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/isolation/isolation.h"

@@ -19,7 +19,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/text.h"
-#include "evidence/core_file.h"
+#include "evidence/testimony.h"
 #include "session/session_folders.h"
 #include "supervise/tools/toolkit.h"
 

@@ -8,8 +8,8 @@
 #include <cctype>
 
 #include "base/file_descriptor.h"
-#include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
+#include "evidence/testimony.h"
+#include "evidence/tool_text.h"
 
 namespace cudadiag::supervise {
 namespace {

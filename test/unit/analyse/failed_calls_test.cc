@@ -1,8 +1,6 @@
-#include "analyse/failed_calls.h"
-
 #include <doctest/doctest.h>
 
-#include "analyse/blamed_calls.h"
+#include "analyse/steps.h"
 #include "unit/analyse/failing_calls.h"
 #include "unit/analyse/picture_builder.h"
 

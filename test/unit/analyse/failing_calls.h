@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyse/failed_calls.h"
+#include "analyse/steps.h"
 
 namespace cudadiag::analyse {
 

@@ -1,5 +1,3 @@
-#include "analyse/graph_nodes.h"
-
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
@@ -7,6 +5,7 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/rerun_window.h"
+#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/rerun/site_key.h"
 

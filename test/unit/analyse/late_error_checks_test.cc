@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/blamed_calls.h"
-#include "analyse/failed_calls.h"
+#include "analyse/steps.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

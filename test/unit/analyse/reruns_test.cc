@@ -1,11 +1,10 @@
-#include "analyse/reruns.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "analyse/first_failure.h"
 #include "analyse/rerun_window.h"
+#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/confirmation.h"
-#include "analyse/reruns.h"
+#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <memory>
 
-#include "diagnose/device.h"
 #include "diagnose/dump_access.h"
-#include "evidence/core_file.h"
+#include "diagnose/passes.h"
+#include "evidence/testimony.h"
 
 namespace access_test {
 

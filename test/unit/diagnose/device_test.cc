@@ -1,6 +1,4 @@
 // Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
-#include "diagnose/device.h"
-
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -8,8 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/graph_nodes.h"
+#include "analyse/steps.h"
 #include "diagnose/facts/model.h"
+#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

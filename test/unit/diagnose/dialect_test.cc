@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/explanation.h"
+#include "diagnose/passes.h"
 
 namespace dialect_test {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/compiled_code.h"
+#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/non_finite.h"
+#include "diagnose/passes.h"
 
 namespace made_of_test {
 

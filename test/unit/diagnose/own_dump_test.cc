@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/stale_pointers.h"
-#include "diagnose/device.h"
+#include "analyse/steps.h"
 #include "diagnose/facts/model.h"
+#include "diagnose/passes.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

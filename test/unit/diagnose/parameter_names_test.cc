@@ -1,6 +1,6 @@
-#include "diagnose/parameter_names.h"
-
 #include <doctest/doctest.h>
+
+#include "diagnose/passes.h"
 
 namespace parameter_names_test {
 

@@ -1,10 +1,9 @@
-#include "diagnose/races.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "diagnose/facts/model.h"
+#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/finding_text.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/library_threads.h"
+#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 

@@ -1,11 +1,11 @@
-#include "evidence/assertion_text.h"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "evidence/tool_text.h"
 
 using namespace cudadiag::evidence;
 namespace fs = std::filesystem;

@@ -1,5 +1,3 @@
-#include "evidence/core_file.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -7,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;
 

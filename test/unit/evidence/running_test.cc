@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "evidence/core_file.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"
 #include "unit/evidence/sample_dump.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "diagnose/launch.h"
+#include "diagnose/passes.h"
 #include "report/finding_text.h"
 #include "report/page.h"
 #include "report/writers.h"

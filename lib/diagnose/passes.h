@@ -1,0 +1,314 @@
+// The passes of diagnose(), and what they share. Each section names the file that defines it. diagnosis.cc calls the
+// passes, and says in which order and why.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "analyse/memory.h"
+#include "analyse/operation_arguments.h"
+#include "diagnose/causes/case.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/facts/model.h"
+#include "diagnose/lines.h"
+#include "sass/byte_ranges.h"
+#include "session/notes/deliveries.h"
+#include "session/session.h"
+#include "symbolize/device_testimony.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+
+// ---- operation_memory.cc
+
+// Returns the allocation that a pointer among the arguments points to. `process` issued the operation.
+PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
+                            const ResolveSite& resolve);
+
+// Adds the operation before `launch` that wrote last to the allocation from which the kernel read the pointer.
+void add_last_write(Access& access, const session::Process& process, const session::Operation& launch,
+                    const session::Allocation& table, const ResolveSite& resolve);
+
+void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
+                const ResolveSite& resolve);
+
+// ---- launch.cc
+
+// `mangled` is the name of the kernel; empty if the operation is not a kernel, or the name is unknown.
+Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
+Launch launch_of(const session::Process& process, const session::FailedCall& error, const std::string& mangled);
+// Describes the candidate's node, which must not be null, rather than the graph launch that ran it.
+Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
+
+// Returns how many of the possible launches are on the same line as the likeliest one.
+std::size_t calls_of_line(const Finding& finding);
+
+// The different kernels that may have failed.
+struct PossibleKernels {
+  std::size_t known = 0;
+  bool more = false;  // kernels of graphs or of unlisted candidates may have failed too
+  bool several() const { return known > 1 || more; }
+};
+PossibleKernels possible_kernels(const Finding& finding);
+
+// ---- changed_sources.cc
+
+// Returns the time at which the failure was noticed, in seconds since the epoch. All code on the failure's stacks had
+// been loaded by that time. Returns nullopt if the process's clock is unknown.
+std::optional<double> met_at(const analyse::Failure& failure);
+// Returns the time of the process's latest record, in seconds since the epoch.
+std::optional<double> heard_until(const session::ProcessRecord& record);
+
+// Removes the text of the finding's lines if their file was written after `met`.
+void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
+
+// If a rerun ran a different version of the source than the first run, says so in `because`. `finding` must be the
+// finding of `failure`.
+void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
+                          symbolize::Symbolizer& symbolizer);
+
+// Returns what to show in place of the finding's line if drop_changed_sources() removed the text; else "".
+std::string changed_source_text(const Finding& finding);
+
+void note_changed_sources(Diagnosis& report);
+
+// ---- captured_values.cc
+
+// Adds the arguments of the failing operator if they are known, else the variables on the failing line.
+void add_captured_values(Finding& finding, const analyse::Failure& failure);
+
+// Returns the user's innermost line; an unknown location if there is none.
+Location line_of_user(const symbolize::SourceStack& stack);
+
+// Adds the values that were captured at watched lines before the failure.
+void add_watched(Finding& finding, const analyse::Failure& failure);
+
+// For a call that ran out of memory: adds what PyTorch's allocator reported in a rerun.
+void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+// Adds the saved call or launch, if the user requested one.
+void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session);
+void add_saved_launch(Finding& finding, const analyse::Failure& failure, const session::Session& session);
+
+// Returns whether an argument of the finding has an element out of bounds.
+bool names_bad_value(const Finding& finding);
+
+// Adds the origin, if known, to each finding whose line received a bad value in a rerun that traced values.
+void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+// ---- library_threads.cc
+
+// Finds the forward line of a backward kernel: the user's line that called the operator. PyTorch's autograd launches
+// the kernel on a thread that runs none of the user's code. The line is proven if a rerun read it from the autograd
+// node, else inferred. If several lines are possible, the line is unknown.
+struct ForwardLine {
+  std::string node;              // "GatherBackward0"; empty unless autograd launched the kernel for an operator
+  symbolize::Location location;  // if not known(), `because` gives the reason
+  std::string because;
+  symbolize::Location called;  // the line that called backward(), if known
+  bool own_code = false;       // the user's own code in the backward pass launched the kernel
+  bool proven = false;         // `location` is the line that PyTorch recorded when it created the node
+};
+
+// `stack` is the stack of the operation.
+ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
+                         const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
+
+// If the confirming rerun read a line from the failing operation's node, replaces `forward` with that line.
+void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
+
+// Replaces `line`, the line of the failing operation, with the line that started its thread. Returns nullopt and keeps
+// `line` if it is in the user's code, or if no line of the user's code is known to have started the thread.
+std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
+                                         symbolize::Symbolizer& symbolizer);
+
+// ---- device.cc
+
+// Returns the index of the innermost line that is not in a header of CUDA or its libraries. Functions from such headers
+// are inlined into user code. Returns 0 if all lines are in such headers.
+std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
+
+// Sets `device` of the finding that the evidence matches, and `device_unknown` of the others. Evidence that matches no
+// finding becomes a note. Compares kernels by name, because a dump from another run may be about a different failure.
+// `failures` has one entry for each finding.
+void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
+                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
+
+// Adds the findings of other tools, labelled with the tool's name. If they differ from cudadiag's own, the report shows
+// both. Call this after add_device(), because facts from the core dump take precedence.
+void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
+
+// Returns true if memcheck may add facts to this finding, because a kernel that may have failed is known.
+bool memcheck_may_help(const Finding& finding);
+
+// Returns the outcome of the compute-sanitizer pass in a few words.
+std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
+
+// In each failure with several candidates, moves those with the dump's kernel to the front. If only one line of the
+// program launches that kernel, removes the other candidates and grades the failure as proven. Changes nothing if a
+// rerun has proven a line, if the error differs, or if no candidate has that kernel.
+void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
+                   const session::Session& session, symbolize::Symbolizer& symbolizer);
+
+// ---- access_by_code.cc
+
+struct FailedLaunch {
+  std::uint32_t error = 0;
+  std::vector<analyse::OperationArgument> words;  // every 8-byte word of the parameters and of memory with known
+                                                  // contents; `pointer` is its value
+  const analyse::AllocationMap& map;              // the allocations at the time of the launch
+  bool all_known = false;                         // the map contains every allocation of the process
+};
+
+struct AccessByCode {
+  Access access;
+  const analyse::OperationArgument* through = nullptr;  // one of FailedLaunch::words
+};
+
+// Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
+const session::Operation* only_kernel(const analyse::Failure& failure);
+
+// Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if the accesses
+// that are certain to have failed use different parameter words.
+std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
+
+// Removes candidates that cannot have failed, because their code uses only memory that was live. Leaves at least one,
+// and those with the kernel that a core dump names (`dumped`).
+void drop_harmless(std::vector<analyse::Failure>& failures, const session::Session& session, const std::string& dumped);
+
+// Adds the failed access to each finding for which no core dump shows the address. `failures` has one entry for each
+// finding, in the same order.
+void add_access_by_code(Diagnosis& report, const session::Session& session,
+                        const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
+
+// ---- parameter_names.cc
+
+// Reads how a kernel's source declares its parameters. Searches text instead of parsing C++, and returns an empty
+// result if in doubt.
+struct DeclaredParameter {
+  std::string type;  // "const float*"; empty in Python
+  std::string name;  // empty if the parameter has none, or if two declarations differ
+};
+using DeclaredParameters = std::vector<DeclaredParameter>;
+
+// Returns the parameters of the `__global__` function `kernel`, whose name is given without namespaces, template
+// arguments and parameters. The C++ source may be a string inside a Python file. Reads only declarations with `count`
+// parameters. If `count` is 0, accepts any number, but all declarations must have the same one.
+DeclaredParameters declared_parameters(std::string_view source, std::string_view kernel, std::size_t count);
+
+// Returns the parameters of a Triton kernel that was launched with `count` parameters. Triton drops compile-time
+// constants and appends two parameters of its own. If Triton also dropped a parameter because its value is 1, the
+// result is empty.
+DeclaredParameters declared_triton_parameters(std::string_view source, std::string_view kernel, std::size_t count);
+
+// Returns the member of the plain structure `type` that begins at this byte: "float*" and "cells"; empty if unknown.
+DeclaredParameter declared_member(std::string_view source, std::string_view type, std::uint64_t byte);
+// Returns what begins at this byte of the memory to which a pointer of this type points: "float*" and "[1].cells" for
+// "const Row*"; empty if unknown.
+DeclaredParameter declared_element(std::string_view source, std::string_view type, std::uint64_t byte);
+
+// Returns the variable at the line of the call whose tensor begins where this parameter points; empty unless there is
+// exactly one.
+std::string passed_variable(const std::vector<Argument>& arguments, const Argument& parameter);
+
+// `failures` has one entry for each finding, in the same order.
+void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
+
+// ---- explanation.cc
+
+// Finds out which APIs a process uses, so that advice names the calls of these APIs. Looks at
+// the failed calls of the process and at `stack`, the stack of one of its operations.
+causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch);
+
+// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
+bool asked_for_dump(const session::Manifest& manifest);
+
+// Returns advice that follows from the kind and code of the error. It says where to look, but never what is wrong.
+std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);
+
+// Sets `cause` and `fix` of each finding that a rule matches; other findings keep their general next steps. `failures`
+// has one entry for each finding, in the same order. The rules read the other members of the findings, including
+// arguments and device, so set those first.
+void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                const std::vector<const analyse::Failure*>& failures);
+
+// ---- compiled_code.cc
+
+// A node of the graph that torch.compile created from the function.
+struct SourceNode {
+  std::string name;
+  std::vector<std::string> operators{};  // the operators that implement the node: "embedding"; empty if unknown
+};
+
+struct GeneratedKernel {
+  std::vector<SourceNode> nodes;
+  std::string file;  // the user's file, if a comment names it
+  int line = 0;      // 0 if no comment names it
+};
+
+// Returns the source of the kernel that a generated file launches at `line`. If the source is unknown, `nodes` is empty
+// and the result's `line` is 0.
+GeneratedKernel kernel_at(std::string_view generated, int line);
+
+// Returns the line of the function from which all `nodes` come; 0 unless exactly one line fits. With `by_index`,
+// considers only the nodes that index a tensor, if there are any. `first` is the function's first line.
+int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
+
+// Adds the line to findings in compiled code, with role `source` and grade `inferred`. Then leads each of these findings
+// with the line inside the function or, if that is unknown, with the line that called the function. `failures` has one
+// entry for each finding.
+void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
+
+// Adds the line, with role `eager`, to findings in compiled code. Also adds the cause, with the arguments that prove
+// it, if the finding's own cause is less well proven. `failures` has one entry for each finding. Call this after
+// add_causes().
+void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
+
+// ---- races.cc
+
+// Returns a description of how many pairs of kernels could not be checked for a race, and why; empty if all were
+// checked. `settled` is the number of pairs that a rerun has since checked.
+std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
+
+// Adds findings for races between streams, one for each pair of lines.
+void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
+
+// Adds one finding for each line that issues a copy whose source the host changed.
+void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
+
+// Adds findings for races between tensors, one for each pair of lines. The races come from a run that followed
+// PyTorch's operators.
+void add_tensor_races(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+// Adds the replays of graphs that use memory which PyTorch's allocator has given to another tensor since the capture. The
+// Python hook finds them in a run with --graph-memory.
+void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
+
+// Adds findings for kernels that access bytes outside their allocations, even if nothing failed, one for each line and
+// kernel.
+void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
+
+// ---- non_finite.cc
+
+// Returns text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
+std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
+                    const std::vector<Argument>& arguments);
+// Returns a clause such as "the program wrote the NaN into a parameter".
+std::string use_text(session::DeliveredNonFinite::Use use);
+// Returns advice; empty if we have none.
+std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
+
+std::string_view role_word(session::DeliveredNonFinite::Role role);
+// Returns the use as a word for JSON, such as "parameter"; empty if the hook does not name the use.
+std::string_view use_word(session::DeliveredNonFinite::Use use);
+
+// Adds at most one finding for each process, sorted by pid.
+void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::diagnose
