@@ -117,12 +117,13 @@ double seconds_waited(const ProcessRecord& record, std::uint16_t thread) {
   return record.clock_last > latest ? record.seconds(record.clock_last) - record.seconds(latest) : 0;
 }
 
-}  // namespace
-
+// Returns whether this is an NCCL kernel, including those for sends and receives.
 bool is_nccl_kernel(std::string_view kernel) {
   return kernel.find("ncclDevKernel") != kernel.npos || kernel.find("ncclKernel") != kernel.npos ||
          kernel.find("ncclSym") != kernel.npos;
 }
+
+}  // namespace
 
 bool launches_nccl(const ProcessRecord& record, const Operation& operation) {
   const session::Site* site = by_id(record.sites, operation.site);

@@ -43,8 +43,6 @@ struct RankState {
   std::vector<std::vector<session::DeliveredFrame>> stacks;
 };
 
-// Returns whether this is an NCCL kernel, including those for sends and receives.
-bool is_nccl_kernel(std::string_view kernel);
 bool launches_nccl(const session::ProcessRecord& record, const session::Operation& operation);
 
 inline constexpr std::size_t kAllCalls = static_cast<std::size_t>(-1);

@@ -192,6 +192,15 @@ struct Recorded {
   const session::Arguments& arguments;
 };
 
+// Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
+const session::Operation* only_kernel(const analyse::Failure& failure) {
+  if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
+    return nullptr;
+  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return nullptr;
+  const session::Operation* operation = failure.candidates.front().operation;
+  return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
+}
+
 std::optional<Recorded> recorded(const analyse::Failure& failure) {
   const session::Operation* operation = only_kernel(failure);
   if (operation == nullptr) return std::nullopt;
@@ -361,14 +370,6 @@ bool may_be(const Access& dumped, const Access& found) {
 }
 
 }  // namespace
-
-const session::Operation* only_kernel(const analyse::Failure& failure) {
-  if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
-    return nullptr;
-  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return nullptr;
-  const session::Operation* operation = failure.candidates.front().operation;
-  return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
-}
 
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch) {
   const auto fault = Judgement(accesses, launch).run();

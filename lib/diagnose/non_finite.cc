@@ -85,25 +85,7 @@ std::string inputs_text(const std::vector<Argument>& arguments) {
   return "";
 }
 
-}  // namespace
-
-std::string made_of(std::string_view op, const DeliveredNonFinite& value, const std::vector<Argument>& arguments) {
-  switch (value.role) {
-    case ValueRole::passed:
-      return with_result(fmt::format("the number NaN was passed to {}", op), value);
-    case ValueRole::loaded:
-      if (base_name(op) == "lift_fresh") return with_result("the data of this tensor contained NaN", value);
-      return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator produced", op), value);
-    case ValueRole::uninitialised:
-      return with_result(fmt::format("{} read memory from torch.empty() that no operator had written", op), value);
-    case ValueRole::made:
-      break;
-  }
-  const std::string computed = computation(base_name(op), value);
-  if (!computed.empty()) return with_result(computed + " is NaN", value);
-  return with_result(fmt::format("{} produced NaN", op), value) + inputs_text(arguments);
-}
-
+// Returns a clause such as "the program wrote the NaN into a parameter".
 std::string use_text(Use use) {
   switch (use) {
     case Use::parameter:
@@ -132,6 +114,12 @@ std::string use_text(Use use) {
   return "the program used the NaN";
 }
 
+std::string_view role_word(ValueRole role) {
+  constexpr std::string_view kWords[] = {"made", "passed", "loaded", "uninitialised"};
+  return kWords[static_cast<std::size_t>(role)];
+}
+
+// Returns the use as a word for JSON, such as "parameter"; empty if the hook does not name the use.
 std::string_view use_word(Use use) {
   switch (use) {
     case Use::parameter:
@@ -160,6 +148,25 @@ std::string_view use_word(Use use) {
   return "";
 }
 
+}  // namespace
+
+std::string made_of(std::string_view op, const DeliveredNonFinite& value, const std::vector<Argument>& arguments) {
+  switch (value.role) {
+    case ValueRole::passed:
+      return with_result(fmt::format("the number NaN was passed to {}", op), value);
+    case ValueRole::loaded:
+      if (base_name(op) == "lift_fresh") return with_result("the data of this tensor contained NaN", value);
+      return with_result(fmt::format("an argument of {} contained NaN that no PyTorch operator produced", op), value);
+    case ValueRole::uninitialised:
+      return with_result(fmt::format("{} read memory from torch.empty() that no operator had written", op), value);
+    case ValueRole::made:
+      break;
+  }
+  const std::string computed = computation(base_name(op), value);
+  if (!computed.empty()) return with_result(computed + " is NaN", value);
+  return with_result(fmt::format("{} produced NaN", op), value) + inputs_text(arguments);
+}
+
 std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (value.role == ValueRole::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
   if (value.role == ValueRole::uninitialised)
@@ -186,11 +193,6 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (!value.infinite.empty())
     return "keep the values from overflowing, for example with a wider type or a smaller scale";
   return "";
-}
-
-std::string_view role_word(ValueRole role) {
-  constexpr std::string_view kWords[] = {"made", "passed", "loaded", "uninitialised"};
-  return kWords[static_cast<std::size_t>(role)];
 }
 
 namespace {

@@ -171,9 +171,6 @@ struct AccessByCode {
   const analyse::OperationArgument* through = nullptr;  // one of FailedLaunch::words
 };
 
-// Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
-const session::Operation* only_kernel(const analyse::Failure& failure);
-
 // Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if the accesses
 // that are certain to have failed use different parameter words.
 std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses, const FailedLaunch& launch);
@@ -299,14 +296,8 @@ void add_overruns(Diagnosis& report, const session::Session& session, const Reso
 // Returns text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
-// Returns a clause such as "the program wrote the NaN into a parameter".
-std::string use_text(session::DeliveredNonFinite::Use use);
 // Returns advice; empty if we have none.
 std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
-
-std::string_view role_word(session::DeliveredNonFinite::Role role);
-// Returns the use as a word for JSON, such as "parameter"; empty if the hook does not name the use.
-std::string_view use_word(session::DeliveredNonFinite::Use use);
 
 // Adds at most one finding for each process, sorted by pid.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
