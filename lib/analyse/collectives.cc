@@ -1,7 +1,6 @@
 #include "analyse/collectives.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "analyse/streams.h"
 #include "analyse/unfinished_work.h"
 #include "session/process_record.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -24,10 +24,7 @@ using session::ProcessRecord;
 // this far apart are not considered swapped.
 constexpr std::uint64_t kAtOnce = 8;
 
-bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
-}
+bool is_for_two_ranks(std::string_view kernel) { return kernel.find("SendRecv") != kernel.npos; }
 
 bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   const std::string* kernel = by_id(record.functions, function);
@@ -113,7 +110,7 @@ class Launches {
       const session::Site& site = record_.sites[id - 1];
       const std::string* kernel = by_id(record_.functions, site.function);
       if (kernel == nullptr || site.operations == 0) continue;
-      pairs_only_ = pairs_only_ || names(*kernel, {"SendRecv"});
+      pairs_only_ = pairs_only_ || is_for_two_ranks(*kernel);
       if (!is_collective(*kernel)) continue;
       sites_[id - 1] = {true, keys.of_innermost(id), keys.of_kernel(id)};
       issued_ += site.operations;
@@ -160,9 +157,7 @@ class Launches {
 
 }  // namespace
 
-bool is_collective(std::string_view kernel) {
-  return names(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}) && !names(kernel, {"SendRecv"});
-}
+bool is_collective(std::string_view kernel) { return wire::is_of_nccl(kernel) && !is_for_two_ranks(kernel); }
 
 bool launches_collective(const ProcessRecord& record, const Operation& operation) {
   const session::Site* site = by_id(record.sites, operation.site);

@@ -9,6 +9,7 @@
 #include "analyse/collectives.h"
 #include "analyse/site_keys.h"
 #include "analyse/unfinished_work.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -23,7 +24,7 @@ class Kernels {
   explicit Kernels(const ProcessRecord& record) {
     // Checks each name only once, because a process has thousands of launches, but few kernels.
     std::vector<bool> is_nccl;
-    for (const std::string& function : record.functions) is_nccl.push_back(is_nccl_kernel(function));
+    for (const std::string& function : record.functions) is_nccl.push_back(wire::is_of_nccl(function));
     for (const Operation& operation : record.operations) {
       const session::Site* site = by_id(record.sites, operation.site);
       const bool launches = operation.kind == wire::operation::Kind::kernel && site != nullptr;
@@ -117,18 +118,12 @@ double seconds_waited(const ProcessRecord& record, std::uint16_t thread) {
   return record.clock_last > latest ? record.seconds(record.clock_last) - record.seconds(latest) : 0;
 }
 
-// Returns whether this is an NCCL kernel, including those for sends and receives.
-bool is_nccl_kernel(std::string_view kernel) {
-  return kernel.find("ncclDevKernel") != kernel.npos || kernel.find("ncclKernel") != kernel.npos ||
-         kernel.find("ncclSym") != kernel.npos;
-}
-
 }  // namespace
 
 bool launches_nccl(const ProcessRecord& record, const Operation& operation) {
   const session::Site* site = by_id(record.sites, operation.site);
   const std::string* kernel = site == nullptr ? nullptr : by_id(record.functions, site->function);
-  return operation.kind == wire::operation::Kind::kernel && kernel != nullptr && is_nccl_kernel(*kernel);
+  return operation.kind == wire::operation::Kind::kernel && kernel != nullptr && wire::is_of_nccl(*kernel);
 }
 
 std::optional<RankState> rank_state(const session::Process& process, std::size_t most) {

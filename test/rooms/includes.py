@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "analyse": {"session", "wire", "base"},
     "races": {"sass", "session", "wire"},
     "diagnose/facts": {"analyse", "symbolize", "sass", "session", "base"},
-    "diagnose/causes": {"diagnose/facts", "symbolize", "session"},
+    "diagnose/causes": {"diagnose/facts", "symbolize", "session", "wire"},
     "diagnose": {"analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
     "supervise": {"launch", "replay", "python", "session", "diagnose", "diagnose/facts", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},

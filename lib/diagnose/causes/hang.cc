@@ -5,6 +5,7 @@
 #include <string>
 
 #include "diagnose/causes/rule.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::causes {
 namespace {
@@ -29,7 +30,7 @@ bool for_stream(const Case& failed, Facts& facts) { return waits_for(failed, fac
 
 bool waiting_collective(const Case& failed, Facts& facts) {
   facts.add("kernel", failed.kernel());
-  return is_of_nccl(failed.kernel());
+  return wire::is_of_nccl(failed.kernel());
 }
 
 // Returns whether the ranks of the job differ in one of these ways.

@@ -3,6 +3,7 @@
 
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
+#include "wire/names/kernel_names.h"
 
 namespace cudadiag::causes {
 namespace {
@@ -16,7 +17,9 @@ bool in_library(const Case& failed, Facts& facts) {
          has_any(library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
 }
 
-bool failed_collective(const Case& failed, Facts&) { return failed.asynchronous() && is_of_nccl(failed.kernel()); }
+bool failed_collective(const Case& failed, Facts&) {
+  return failed.asynchronous() && wire::is_of_nccl(failed.kernel());
+}
 
 bool peer_failed(const Case& failed, Facts& facts) {
   if (!failed_collective(failed, facts) || failed.failed_elsewhere() == 0) return false;

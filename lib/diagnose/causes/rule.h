@@ -48,9 +48,6 @@ bool fits(const Rule& rule, const Case& failed, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
-// Returns whether this is an NCCL kernel. The names differ between versions of NCCL.
-inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
-
 // The table of causes, one file for each family. If rules of two families may match, the family that is more specific
 // comes first.
 const std::vector<Rule>& known_bug_rules();

@@ -1,6 +1,8 @@
-// Recognises kernels that raise a device-side assert if an index or a value is out of range. The names of these kernels
-// in PyTorch and other frameworks contain certain words. The recorder puts markers around launches of these kernels.
-// After an assert, the analysis suspects these kernels first, although a name proves nothing.
+// Recognises kernels by their names.
+//
+// In PyTorch and other frameworks, the names of kernels that raise a device-side assert if an index or a value is out of
+// range contain certain words. The recorder puts markers around launches of these kernels. After an assert, the analysis
+// suspects them first, although a name proves nothing.
 #pragma once
 
 #include <string_view>
@@ -13,6 +15,14 @@ inline bool checks_its_data(std::string_view kernel) {
         "binary_cross_entropy", "one_hot", "ClassNLL", "MultiMargin", "MultiLabelMargin", "npool", "ernoulli",
         "take_put", "compute_cuda_kernel"}) {
     if (kernel.find(word) != kernel.npos) return true;
+  }
+  return false;
+}
+
+// Returns whether this is a kernel of NCCL, including those for sends and receives. The names differ between versions.
+inline bool is_of_nccl(std::string_view kernel) {
+  for (const std::string_view part : {"ncclDevKernel", "ncclKernel", "ncclSym"}) {
+    if (kernel.find(part) != kernel.npos) return true;
   }
   return false;
 }
