@@ -1,3 +1,4 @@
+// Writes the report as JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
 #include "diagnose/groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"

@@ -1,3 +1,6 @@
+// Writes the report as SARIF 2.1.0 (OASIS) for code scanning, review tools and editors. Each finding is one result at
+// its true line, with its other lines as related locations, and with its whole stacks. Facts for which SARIF has no
+// member are in `properties`.
 #include <fmt/core.h>
 
 #include <algorithm>

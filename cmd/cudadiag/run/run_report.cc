@@ -1,3 +1,4 @@
+// Prints the findings of `cudadiag run`: at a freeze or hang, and after the target has exited.
 #include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
