@@ -100,9 +100,7 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
   return option->type_name(type)->check(a_value("a " + range.text));
 }
 
-// Checks the first word of the command line, which must be a subcommand.
-
-// Returns an error message if the first word is wrong; empty if it is right. CLI11's own message does not name the
+// Returns an error message if the first word is not a subcommand; empty if it is one. CLI11's own message does not name the
 // word. Names cudadiag's command for a verb of another tool.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
@@ -118,8 +116,6 @@ void set_help_format(CLI::App& app);
 
 // Lists these options of `command` under one heading of --help-all, in the order in which they were added.
 void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
-
-// The text of --version.
 
 // The commit that this program was built from, or "unknown". Defined by the file that commit.cmake writes.
 extern const char* const kCommit;

@@ -125,9 +125,9 @@ void write_termination_log(const std::string& path, const diagnose::Diagnosis& r
 
 }  // namespace
 
-void FailureSinks::tell(const diagnose::Diagnosis& report) {
-  if (told_ || report.findings.empty()) return;
-  told_ = true;
+void FailureSinks::inform(const diagnose::Diagnosis& report) {
+  if (informed_ || report.findings.empty()) return;
+  informed_ = true;
   if (!options_.termination_log.empty()) write_termination_log(options_.termination_log, report);
   if (!options_.command.empty()) command_ = start_command(options_.command, report);
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "diagnose/words.h"
+#include "report/finding_text.h"
 #include "session/session_folders.h"
 #include "supervise/tools/external_tools.h"
 #include "terminal/terminal.h"
@@ -72,8 +73,8 @@ void print_confirmed(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
   const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
-  say(fmt::format("rerun {}: {}, after {}; waited for {} operation{}", rerun.session.reruns.size(), what,
-                  diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? "" : "s"));
+  say(fmt::format("rerun {}: {}, after {}; waited for {}", rerun.session.reruns.size(), what,
+                  diagnose::duration(pass.seconds), report::counted(waits, "operation")));
   if (rerun.judged().outcome != RerunOutcome::not_reached || !rerun.judged().end.bad) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
   const std::string output = "its output is in " + diagnose::shell_word(printed.string());

@@ -14,7 +14,7 @@ namespace cudadiag::command {
 // `standard`: `ask` at a terminal, otherwise `automatic`.
 enum class RerunMode { standard, ask, automatic, always, never };
 
-// Who else is told about a failure.
+// Whom to inform about a failure.
 struct FailureSinkOptions {
   std::string command;          // run by a shell; empty: none
   std::string termination_log;  // a file; empty: none

@@ -47,12 +47,12 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
   for (const std::string& warning : recording.warnings()) say(warning);
 }
 
-void RunReport::tell(const supervise::Stored& stored) const {
+void RunReport::print_unstored(const supervise::Stored& stored) const {
   for (const base::Error& given_up : stored.given_up) say(given_up);
   if (stored.loss) say("the session is incomplete: " + stored.loss->what + "; " + stored.loss->hint);
 }
 
-void RunReport::tell(diagnose::Diagnosis report) {
+void RunReport::print_report(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
   // Suggested commands need a complete session. An empty session name makes the report omit these commands.
   if (!recording_.is_whole()) report.session.clear();
@@ -67,45 +67,45 @@ void RunReport::tell(diagnose::Diagnosis report) {
   write_error_text(report::write_text(report, options));
   for (const diagnose::Finding& finding : report.findings) {
     if (finding.stall) {
-      told_stalls_[*finding.stall] = diagnose::place(finding.location, report.working_directory);
+      reported_stalls_[*finding.stall] = diagnose::place(finding.location, report.working_directory);
     } else {
-      told_.insert(finding.pid);
+      reported_.insert(finding.pid);
     }
   }
   if (!report.findings.empty()) findings_ = true;
-  sinks_.tell(report);
+  sinks_.inform(report);
 }
 
 void RunReport::report_freeze() {
   recording_.read();
   // A process that is still running may yet handle its failed calls. Only findings from frozen processes are final.
   const auto& processes = recording_.session().processes;
-  diagnose::Diagnosis report = untold();
+  diagnose::Diagnosis report = unreported();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {
     return std::any_of(processes.begin(), processes.end(), [&](const session::Process& process) {
       return process.pid == finding.pid && process.record.state == wire::area::State::frozen;
     });
   });
   if (report.findings.empty()) return;
-  if (recording_.writer() != nullptr) tell(recording_.store());
-  tell(report);
+  if (recording_.writer() != nullptr) print_unstored(recording_.store());
+  print_report(report);
 }
 
 void RunReport::report_hang(double seconds, launch::SignalRelay& relay) {
   recording_.read_hang(seconds, relay);
-  const diagnose::Diagnosis report = untold();
-  if (recording_.writer() != nullptr) tell(recording_.store());
-  tell(report);
+  const diagnose::Diagnosis report = unreported();
+  if (recording_.writer() != nullptr) print_unstored(recording_.store());
+  print_report(report);
 }
 
 void RunReport::report_stalls(const supervise::StallNews& news) {
   recording_.read_stalls(news);
   print_ended(news);
   if (news.found.empty()) return;
-  diagnose::Diagnosis report = untold();
+  diagnose::Diagnosis report = unreported();
   diagnose::keep_findings(report, [](const diagnose::Finding& finding) { return finding.stall.has_value(); });
-  if (recording_.writer() != nullptr) tell(recording_.store());
-  tell(report);
+  if (recording_.writer() != nullptr) print_unstored(recording_.store());
+  print_report(report);
 }
 
 void RunReport::note_stalls(const supervise::StallNews& news) {
@@ -116,16 +116,16 @@ void RunReport::note_stalls(const supervise::StallNews& news) {
 void RunReport::print_ended(const supervise::StallNews& news) const {
   if (options_.verbosity == report::Verbosity::quiet) return;
   for (const supervise::StallNews::Ended& ended : news.ended) {
-    const auto place = told_stalls_.find(ended.stall);
-    if (place == told_stalls_.end()) continue;
+    const auto place = reported_stalls_.find(ended.stall);
+    if (place == reported_stalls_.end()) continue;
     say(fmt::format("the operation at {} finished on its own after {}", place->second,
                     diagnose::duration(ended.seconds)));
   }
 }
 
-bool RunReport::was_told(const diagnose::Finding& finding) const {
+bool RunReport::was_reported(const diagnose::Finding& finding) const {
   if (finding.race) return false;
-  return finding.stall ? told_stalls_.contains(*finding.stall) : told_.contains(finding.pid);
+  return finding.stall ? reported_stalls_.contains(*finding.stall) : reported_.contains(finding.pid);
 }
 
 bool RunReport::is_clean() {
@@ -139,7 +139,7 @@ bool RunReport::is_clean() {
 
 void RunReport::keep_session() {
   for (const base::Error& failure : recording_.failures()) say(failure);
-  tell(recording_.store_last());
+  print_unstored(recording_.store_last());
   if (const auto failure = recording_.close()) say(*failure);
   const session::Root& root = recording_.writer()->root();
   if (!root.warning.empty()) say(root.warning);
@@ -162,10 +162,10 @@ void RunReport::finish(const supervise::RunEnd& end) {
 }
 
 void RunReport::print_rest() {
-  if (told_.empty() && told_stalls_.empty()) return tell(report());
+  if (reported_.empty() && reported_stalls_.empty()) return print_report(report());
   const auto& findings = report().findings;
-  if (std::all_of(findings.begin(), findings.end(), [&](const auto& finding) { return was_told(finding); })) return;
-  tell(untold());
+  if (std::all_of(findings.begin(), findings.end(), [&](const auto& finding) { return was_reported(finding); })) return;
+  print_report(unreported());
 }
 
 void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
@@ -183,8 +183,9 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   if (options_.print_no_race && races && !nothing_recorded) print_no_race(*races, options_.verbosity);
   // Users often kill a program because it hangs, so unfinished work is reported here.
   const bool ended_at_work = end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
-  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
-  if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
+  const bool was_printed =
+      options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
+  if (!findings_ && !was_printed && (ended_at_work || options_.hang_after)) {
     print_unfinished(recording_.state(), recording_.writer() != nullptr);
   }
 }
@@ -196,9 +197,9 @@ std::string RunReport::no_longer_sought() const {
                      races ? "races" : "");
 }
 
-diagnose::Diagnosis RunReport::untold() {
+diagnose::Diagnosis RunReport::unreported() {
   diagnose::Diagnosis rest = report();
-  diagnose::keep_findings(rest, [&](const diagnose::Finding& finding) { return !was_told(finding); });
+  diagnose::keep_findings(rest, [&](const diagnose::Finding& finding) { return !was_reported(finding); });
   return rest;
 }
 

@@ -1,5 +1,5 @@
 // Implements `cudadiag run`: runs the command under observation, reports its findings at a freeze or hang and after the
-// target has exited, tells others about a failure, and reruns the command.
+// target has exited, informs others about a failure, and reruns the command.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ class FailureSinks {
 
   // Handles the first report that has a finding, and ignores later reports. Starts the user's command, for which the
   // destructor waits. CUDADIAG_REPORT contains the path of the report.
-  void tell(const diagnose::Diagnosis& report);
+  void inform(const diagnose::Diagnosis& report);
   // Call this if the program failed. Writes the file named by TORCHELASTIC_ERROR_FILE, unless the program has already
   // written it.
   static void write_torchrun_error(const diagnose::Diagnosis& report);
@@ -41,7 +41,7 @@ class FailureSinks {
  private:
   const FailureSinkOptions& options_;
   pid_t command_ = -1;  // a child that waits for the user's command
-  bool told_ = false;
+  bool informed_ = false;
 };
 
 class RunReport {
@@ -73,20 +73,19 @@ class RunReport {
 
  private:
   // Prints which data could not be stored.
-  void tell(const supervise::Stored& stored) const;
+  void print_unstored(const supervise::Stored& stored) const;
   void print_ended(const supervise::StallNews& news) const;
   // Prints the report and remembers its findings. Prints a report without findings only if no findings have been
   // printed yet.
-  void tell(diagnose::Diagnosis report);
-  bool was_told(const diagnose::Finding& finding) const;
+  void print_report(diagnose::Diagnosis report);
+  bool was_reported(const diagnose::Finding& finding) const;
   // Returns the diagnosis without the findings that have already been reported.
-  diagnose::Diagnosis untold();
+  diagnose::Diagnosis unreported();
   // Returns true if the session contains nothing that the user may want to see.
   bool is_clean();
   void keep_session();
   void print_rest();
   void print_end(const supervise::RunEnd& end, bool may_have_kept);
-  // Prints which old sessions were removed to make room for this session.
   // Returns the end of a message, such as "; cudadiag has stopped looking for hangs". Returns "" if cudadiag was not
   // looking for anything.
   std::string no_longer_sought() const;
@@ -94,13 +93,11 @@ class RunReport {
   supervise::Recording& recording_;
   const RunOptions& options_;
   FailureSinks sinks_;
-  std::set<std::uint32_t> told_;                    // pids of the processes whose failure has been reported
-  std::map<std::size_t, std::string> told_stalls_;  // by stall number, the location that was reported for the stall
+  std::set<std::uint32_t> reported_;                    // pids of the processes whose failure has been reported
+  std::map<std::size_t, std::string> reported_stalls_;  // by stall number, the location that was reported for the stall
   bool findings_ = false;
   bool open_pairs_ = false;
 };
-
-// Prints the last message of a run without findings: why nothing was recorded, or that there was no failure or race.
 
 // If nothing was recorded at all, prints why and returns true.
 bool explain_no_recording(const supervise::Recording& recording, const RunOptions& options,

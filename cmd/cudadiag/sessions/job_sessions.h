@@ -93,8 +93,6 @@ class JobSessions {
   JobSession* latest_ = nullptr;  // the session that was opened last
 };
 
-// Processes the sessions of a large job on several threads.
-
 // Calls `work` once for each number below `count`, in increasing order. Uses at most four threads, because each call
 // may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
 // further calls start. Rethrows the exception of `work`.

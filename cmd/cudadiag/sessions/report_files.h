@@ -36,9 +36,8 @@ void empty_older_report(const std::string& path);
 // Writes the report to the file. If the file cannot be written, prints the reason.
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
 
-// Collects the personal names to remove from a report before the user shares it.
-
-// Returns the user's home folders and user names, the name of this host, and the name of the session's host.
+// Returns the names to remove from a report before the user shares it: the user's home folders and user names, the name
+// of this host, and the name of the session's host.
 report::Redaction own_names(const session::Session& session);
 
 struct PageRequest {

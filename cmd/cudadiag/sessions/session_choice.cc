@@ -241,9 +241,12 @@ RerunWindow window_of_launch(const session::Session& session, std::uint64_t want
     }
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
-    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued only";
-    throw Error{fmt::format("operation {} does not exist: {} {}", wanted, who, diagnose::thousands(*most)),
-                "cudadiag dump lists the recorded operations"};
+    const std::string number = diagnose::thousands(*most);
+    throw Error{
+        session.processes.size() > 1
+            ? fmt::format("operation {} does not exist: no process of the run issued more than {}", wanted, number)
+            : fmt::format("operation {} does not exist: the run issued only {}", wanted, number),
+        "cudadiag dump lists the recorded operations"};
   }
   throw Error{fmt::format("operation {} was overwritten: the recording keeps only the latest operations", wanted),
               "choose it by its line (--site) or by its kernel (--kernel)"};

@@ -57,9 +57,7 @@ std::string list_text(const std::vector<ListedSession>& sessions, std::optional<
 // The schema is "cudadiag.list/1".
 std::string list_json(const std::vector<ListedSession>& sessions);
 
-// Says which old sessions were removed.
-
-// `removed` has the names that session::retain() returned for the folder `root`. Prints nothing if it is empty.
+// Says which old sessions were removed. `removed` has the names that session::retain() returned for the folder `root`. Prints nothing if it is empty.
 void print_removed(const std::vector<std::string>& removed, const std::filesystem::path& root);
 
 }  // namespace cudadiag::command
