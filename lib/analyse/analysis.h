@@ -133,7 +133,9 @@ struct Rerun {
   // or the program's exit. nullopt if unknown.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // the user edited the code of the failing operation, so the rerun says nothing about it
-  bool disturbed = false;   // the program did not fail, perhaps because the Python hook was reading values
+  bool traced = false;      // the Python hook traced bad values
+  // The program did not fail in the same way, perhaps because the Python hook was reading values or tracing them.
+  bool disturbed = false;
 };
 
 // Whether the failure disappears when a rerun waits for operations.

@@ -83,6 +83,16 @@ std::string whole_name(const std::string& name) {
 
 const Code* compiled_function_of(const Failure& failure) { return compiled_function(python_frames(failure)); }
 
+bool ran_compiled(const ProcessRecord& record) {
+  return std::ranges::any_of(record.codes,
+                             [](const Code& code) {
+                               return is_inductors(code) || contains(code.file, "/torch/_dynamo/") ||
+                                      code.file.starts_with("<eval_with_key>");
+                             }) ||
+         std::ranges::any_of(record.modules,
+                             [](const session::Module& module) { return contains(module.path, "torchinductor"); });
+}
+
 bool is_compiled(const Failure& failure) { return compiled_function_of(failure) != nullptr; }
 
 session::Session eager_session(const session::Session& session) {

@@ -10,6 +10,8 @@ namespace cudadiag::analyse {
 // Returns whether Inductor-generated code launched the likeliest candidate. The stack then contains a frame of the
 // Python function, but not its line.
 bool is_compiled(const Failure& failure);
+// Returns whether the process ran code that torch.compile generated, as far as its recording shows.
+bool ran_compiled(const session::ProcessRecord& record);
 // Returns the compiled function or, after a graph break, the function that continues it; null if the code was not
 // compiled.
 const session::Code* compiled_function_of(const Failure& failure);

@@ -42,7 +42,7 @@ class Keys {
   std::map<Key, std::uint32_t> keys_;
 };
 
-void add(Keys& keys, const Failure& failure, Reach reach) {
+void add(Keys& keys, const Failure& failure, Reach reach, bool always_hooked) {
   const SiteKeys sites(failure.process->record);
   // The rerun may be observed through hooks.
   const bool by_kernels =
@@ -56,7 +56,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
     const bool may_be_hooked = session::has(failure.process->record, session::Property::python);
     if (may_be_hooked && site != nullptr && site->native != 0)
-      keys.add(sites.of_hooked_site(candidate.operation->site), 0);
+      keys.add(sites.of_hooked_site(candidate.operation->site), always_hooked ? from : 0);
     // Adds the call site that created the graph, so that its nodes can be distinguished from those of other graphs.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
@@ -134,13 +134,13 @@ std::string near_text(const Analysis& analysis) {
 
 }  // namespace
 
-RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
+RerunWindow rerun_window(const Analysis& analysis, Reach reach, bool always_hooked) {
   if (reach == Reach::everything) return {"all", kEveryOperation};
   Keys keys;
   std::size_t candidates = 0;
   for (const Failure& failure : analysis.failures) {
     if (!is_asynchronous(failure.kind)) continue;
-    add(keys, failure, reach);
+    add(keys, failure, reach, always_hooked);
     candidates += failure.candidates.size();
   }
   if (reach == Reach::calls) {
@@ -149,7 +149,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
             candidates == 1 ? "the only candidate" : fmt::format("{} candidates", candidates)};
   }
   for (const Rerun& rerun : analysis.reruns) {
-    if (rerun.failure) add(keys, *rerun.failure, reach);
+    if (rerun.failure) add(keys, *rerun.failure, reach, always_hooked);
   }
   return {keys.text(), "all calls on the candidates' lines and of their kernels"};
 }

@@ -121,19 +121,21 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
     if (!next.came_back() && next.outcome != Rerun::Outcome::other && next.outcome != Rerun::Outcome::did_not_fail) {
       continue;
     }
-    const std::string what = one.outcome == Rerun::Outcome::did_not_fail
-                                 ? "did not fail"
-                                 : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
+    const bool fails = one.came_back() || one.outcome == Rerun::Outcome::other;
+    const std::string what = one.outcome == Rerun::Outcome::did_not_fail ? "did not fail"
+                             : fails                                     ? "failed in a different way"
+                                     : fmt::format("ended {} before it reached the failing call", how_it_ended(one));
     notes.push_back({NoteCode::values_disturb,
-                     fmt::format("rerun {}: while cudadiag read values, the program {}; rerun {} read no values", i + 1,
-                                 what, i + 2)});
+                     fmt::format("rerun {}: while cudadiag {} values, the program {}; rerun {} {} no values", i + 1,
+                                 one.traced ? "traced" : "read", what, i + 2, one.traced ? "traced" : "read")});
   }
 }
 
 // Adds to the failure's reasons that it did not recur. `reruns` contains only reruns of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto passed = count(reruns, Rerun::Outcome::did_not_fail);
-  const auto again = std::count_if(reruns.begin(), reruns.end(), [](const Rerun& rerun) { return rerun.came_back(); });
+  const auto again = std::count_if(reruns.begin(), reruns.end(),
+                                   [](const Rerun& rerun) { return rerun.came_back() && !rerun.disturbed; });
   if (passed == 0 && again == 0) {
     say_not_reached(reruns, failure);
   } else if (passed > 0 && again > 0) {
@@ -250,17 +252,21 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
+bool has_delivery(const std::vector<Process>& processes, session::DeliveryKind kind) {
+  return std::ranges::any_of(processes, [&](const Process& process) {
+    return std::ranges::any_of(process.deliveries, [&](const auto& delivery) { return delivery.kind == kind; });
+  });
+}
+
 // Returns whether the hook may be the reason that the rerun did not fail. The hook uses a dispatch mode, and some of
 // PyTorch's functions take a different path while a dispatch mode is active.
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
+  if (rerun.traced) return true;
   if (!pass.values) return false;
   const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
     return session::has(process.record, session::Property::python_hook);
   });
-  const bool saw_operators = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
-    return std::any_of(process.deliveries.begin(), process.deliveries.end(),
-                       [](const session::Delivery& delivery) { return delivery.kind == session::DeliveryKind::call; });
-  });
+  const bool saw_operators = has_delivery(processes, session::DeliveryKind::call);
   if (rerun.outcome == Rerun::Outcome::did_not_fail) return saw_operators || (stood && rerun.end.bad);
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
@@ -336,6 +342,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   for (Failure& failure : failures) {
     if (std::string file = rewritten_of(failure, pass); !file.empty()) failure.rewritten = std::move(file);
   }
+  rerun.traced = has_delivery(processes, session::DeliveryKind::checking);
   rerun.waits = waits_of(processes);
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
@@ -352,7 +359,8 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.failure = again.front();
   const bool known = confirm_all(pass, first, failures, processes, again, *rerun.failure);
   const bool proven = rerun.failure->evidence.proves();
-  if (!known && !proven && !rerun.gave_up) {
+  rerun.disturbed = rerun.traced && !known;
+  if (!known && !proven && !rerun.gave_up && !rerun.traced) {
     for (Failure& failure : failures) {
       if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure);
     }
@@ -419,7 +427,8 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     Rerun rerun = judge(session.manifest.passes[i + 1], session.manifest.passes.front(), session.processes,
                         session.reruns[i], std::span(analysis.failures).first(own));
-    if (rerun.outcome == Rerun::Outcome::other && !replace_unseen(rerun, std::span(analysis.failures).first(own))) {
+    if (rerun.outcome == Rerun::Outcome::other && !rerun.disturbed &&
+        !replace_unseen(rerun, std::span(analysis.failures).first(own))) {
       add_other(rerun, as_first_run, session, analysis.failures);
     }
     add_rerun_notes(session.reruns[i], session.manifest.passes[i + 1], i + 1, analysis.notes);

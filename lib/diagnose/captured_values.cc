@@ -33,18 +33,18 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
   const session::Operation& operation = *failure.again;
   if (operation.thread >= record.threads.size()) return nullptr;
   const session::Site* site = by_id(record.sites, operation.site);
-  // A site without a native stack was recorded by the Python hook.
+  // A site without a native stack was recorded by the Python hook. If the hook did not report the operator, the thread's
+  // last report names none.
   const bool of_operator = site != nullptr && site->native == 0;
   const std::uint32_t tid = record.threads[operation.thread].tid;
-  const Delivery* last = nullptr;
+  const Delivery *call = nullptr, *line = nullptr;
   for (const Delivery& delivery : failure.again_process->deliveries) {
     if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
     // The hook also reports lines of libraries, which are deeper in the stack.
-    const bool wanted = of_operator ? delivery.kind == session::DeliveryKind::call
-                                    : delivery.kind == session::DeliveryKind::line && is_of_line(delivery, finding);
-    if (wanted) last = &delivery;
+    if (delivery.kind == session::DeliveryKind::line && is_of_line(delivery, finding)) line = &delivery;
+    if (of_operator && delivery.kind == session::DeliveryKind::call) call = &delivery;
   }
-  return last;
+  return call != nullptr && !call->op.empty() ? call : line;
 }
 
 }  // namespace
@@ -213,7 +213,6 @@ bool names_bad_value(const Finding& finding) {
 
 void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
-    if (session.manifest.passes[i + 1].kind != session::PassKind::origin) continue;
     for (Finding& finding : report.findings) {
       if (!analyse::is_asynchronous(finding.kind)) continue;
       const auto traced = traced_of(finding, session.reruns[i], symbolizer);

@@ -93,7 +93,8 @@ class Recorder {
   }
   // Call this once the Python hook can find the recorder (python_hook.h).
   void ask_python() {
-    if (options_.hook && options_.record.python_stacks) hook_.ask(interner_, window_, operations_.failures());
+    if (options_.hook && options_.record.python_stacks)
+      hook_.ask(interner_, window_, operations_.failures(), operations_.exclusive_wait());
   }
   // Searches once, for a limited time, for a fault that no call of the program has reported. `status` is the argument
   // of exit().

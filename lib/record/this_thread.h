@@ -15,7 +15,8 @@ struct alignas(64) ThisThread {
   bool asked;                     // whether `state` was requested (it may still be null), and `error_number` is set
   bool inside;                    // inside the recorder; driver calls made meanwhile are not recorded
   bool quiet;                     // in the Python hook's own CUDA calls, which are not recorded either
-  bool hooked;                    // in an operator whose values the Python hook read (python_hook.h)
+  bool passing;                   // meanwhile, no operation of another thread may begin to run alone
+  bool hooked;                    // in an operator that the Python hook called (python_hook.h)
   bool explained;                 // the driver has explained the current call (failures.h)
   bool withheld;                  // the call is not passed to the driver, and returns success (node_saver.h)
   const char* runtime_call;       // the runtime call around the current driver call; null if none

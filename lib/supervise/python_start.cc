@@ -49,10 +49,8 @@ base::Result<std::vector<launch::Variable>> started(launch::Variable options, se
       {names::kSession, writer.pass_folder().string()}, std::move(options), {kPythonPath, folder.string() + others}};
 }
 
-// Disables torch.compile, because compiled code hides its individual operators.
 base::Result<std::vector<launch::Variable>> uncompiled(base::Result<std::vector<launch::Variable>> variables) {
-  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables))
-    made->push_back({"TORCHDYNAMO_DISABLE", "1"});
+  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables)) made->push_back(kUncompiled);
   return variables;
 }
 
@@ -72,7 +70,7 @@ base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::Sessi
 }
 
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer) {
-  return uncompiled(started({names::kOrigins, std::to_string(seconds)}, writer));
+  return started({names::kOrigins, std::to_string(seconds)}, writer);
 }
 
 base::Result<std::vector<launch::Variable>> start_of_graph_memory(const std::filesystem::path& recorder,

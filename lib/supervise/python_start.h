@@ -12,6 +12,9 @@
 
 namespace cudadiag::supervise {
 
+// Switches torch.compile off, because compiled code hides its individual operators.
+inline const launch::Variable kUncompiled = {"TORCHDYNAMO_DISABLE", "1"};
+
 struct NansOptions {
   bool also_infinite = false;
   bool blocking = false;             // make the program wait for each check on a GPU
@@ -19,11 +22,11 @@ struct NansOptions {
 };
 
 // Each function writes Python code for a run, and returns variables for the command's environment. In the order of the
-// functions, this code checks for elements that are not finite, traces bad values to their origin, finds races, or finds
-// graphs that use memory of other tensors. The last one runs beside the recorder.
+// functions, this code checks for elements that are not finite, finds races, traces bad values to their origin, or finds
+// graphs that use memory of other tensors. The last two can run beside the recorder.
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
-base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer);
+base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_graph_memory(const std::filesystem::path& recorder,
                                                                   session::SessionWriter& writer);
 

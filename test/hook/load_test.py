@@ -29,6 +29,15 @@ class Load(unittest.TestCase):
                 if isinstance(value, types.FunctionType) and value.__globals__ is names:
                     self.assertIs(value.__code__.co_filename, file)
 
+    def test_a_recorder_takes_over_the_package_that_was_started_before_it(self):
+        sys._cudadiag_hook = package = Hook().load()
+        names = {"sources": {}, "given": {"lines": "", "failed": lambda: "the recorder's"}}
+        exec(compile((ROOT / "load.py").read_text(), "<cudadiag>", "exec"), names)
+        self.assertIs(names["package"], package)
+        self.assertEqual(package.recorder.failed(), "the recorder's")
+        self.assertIs(package.file, type(package).module.__code__.co_filename)
+        self.assertFalse(hasattr(sys, "_cudadiag_hook"))
+
     def test_a_module_that_does_not_exist_is_an_error(self):
         package = Hook().load()
         with self.assertRaises(AttributeError):

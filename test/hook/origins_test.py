@@ -15,7 +15,7 @@ import torch.utils.data
 hook = Hook()
 package = hook.load()
 package.origins.start("1000")
-torch._C._pop_torch_dispatch_stack(None)
+popped = torch._C._pop_torch_dispatch_stack(None)
 
 
 def remainder():
@@ -247,6 +247,10 @@ def written_in_many_pieces():
     return ids.clone(), 5
 
 
+def rows_of(table, ids):
+    return torch.nn.functional.embedding(ids, table)  # SUSPECT
+
+
 def lookup(tensor, count):
     table = torch.zeros(count, 2)
     try:
@@ -333,6 +337,71 @@ class Origins(unittest.TestCase):
 
     def test_an_operator_with_good_arguments_is_not_told(self):
         self.assertEqual(told_of(lambda: (torch.arange(4), 4)), [])
+
+
+class BesideSuspectLines(unittest.TestCase):
+    """As in a rerun that confirms."""
+
+    def setUp(self):
+        self.values = Hook(rows_of)
+        self.values.package = package
+        before = dict(vars(package.recorder))
+        self.addCleanup(vars(package.recorder).update, before)
+        vars(package.recorder).update(self.values.given)
+        package.tensors.devices[:] = ["cuda", "cpu"]
+        package.values.start()
+        mode = package.stream.push(package.origins.listener)
+        self.addCleanup(package.stream.pop, mode)
+        self.addCleanup(self.values.end)
+        for each in (package.budget.state, package.origins.listener.budget):
+            self.addCleanup(vars(each).update, vars(each).copy())
+
+    def told(self):
+        return [message["operator"] for message in self.values.of_kind("operator")]
+
+    def test_both_report(self):
+        rows_of(torch.zeros(4, 2), torch.tensor([1]))
+        self.assertEqual(self.told(), ["aten::embedding"])
+        lookup(torch.tensor([3, 511]) * 31 % 512, 400)
+        (origin,) = self.values.of_kind("origin")
+        self.assertEqual(origin["origin"][0]["operator"], "aten::remainder.Scalar")
+        self.assertEqual(self.values.notes, [])
+
+    def test_an_operator_that_is_not_reported_ends_what_is_known_of_the_line(self):
+        table = torch.zeros(4, 2)
+        rows_of(table, torch.tensor([1]))
+        rows_of(table, torch.tensor([1]))
+        table.sum()
+        table.sum()
+        self.assertEqual(self.told(), ["aten::embedding", "", "aten::embedding", ""])
+
+    def test_every_operator_is_marked(self):
+        ids, table = torch.tensor([1]), torch.zeros(4, 2)
+        self.values.calls.clear()
+        rows_of(table, ids)
+        table.view(-1)
+        hooked = [on for name, on in self.values.calls if name == "hooked"]
+        self.assertEqual(hooked, [True, True, False, False, True, False])
+
+    def test_the_time_for_one_does_not_end_the_other(self):
+        package.budget.state.seconds = 0
+        rows_of(torch.zeros(4, 2), torch.tensor([1]))
+        self.assertEqual((package.budget.state.on, package.origins.listener.budget.on), (False, True))
+        package.budget.state.on, package.budget.state.seconds = True, 1000
+        package.origins.listener.budget.seconds = 0
+        torch.zeros(2) + 1
+        self.values.messages.clear()
+        rows_of(torch.zeros(4, 2), torch.tensor([1]))
+        self.assertFalse(package.origins.listener.budget.on)
+        self.assertIn("aten::embedding", self.told())
+
+    def test_after_the_failure_no_tensor_is_read(self):
+        table = torch.zeros(4, 2)
+        self.values.has_failed = True
+        self.values.calls.clear()
+        table.sum()
+        self.assertEqual([on for name, on in self.values.calls if name == "quiet"], [])
+        self.assertEqual(self.values.notes, [])
 
 
 if __name__ == "__main__":

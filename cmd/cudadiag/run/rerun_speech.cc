@@ -58,7 +58,9 @@ std::string purpose(const RerunSpec& spec) {
       return "traces where the bad value came from";
     default:
       return fmt::format("waits for {}{}{}", spec.waits, spec.without_values ? ", and reads no values" : "",
-                         spec.dumps ? ", and gets a GPU core dump" : "");
+                         spec.dumps                     ? ", and gets a GPU core dump"
+                         : spec.seconds_for_tracing > 0 ? ", and traces the bad value"
+                                                        : "");
   }
 }
 

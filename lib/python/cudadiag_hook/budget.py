@@ -1,4 +1,5 @@
-"""Limits the time that the hook may take. The hook is switched off when its time is spent, or at an error."""
+"""Limits the time that each subject of the hook may take. A subject is switched off when its time is spent, or at an
+error."""
 import sys
 
 from . import recorder
@@ -7,29 +8,50 @@ from .stacks import OWN_FILE
 from .tensor_data.tensors import MOST_TEXT
 
 
-class State:
+class Budget:
     def __init__(self):
-        self.seconds = 10.0  # limit for reading values
+        self.seconds = 10.0  # limit
         self.spent = 0.0
         self.on = True
         self.tool = None  # tool id in sys.monitoring; None if sys.settrace reports the lines
-        self.ends = []  # called when the hook is switched off
+        self.ends = []  # called when the subject is switched off
 
+    def give_up(self, why):
+        if self.on:
+            self.on = False
+            for end in self.ends:
+                end()
+            recorder.note("the Python hook stopped: " + why)
 
-state = State()
+    def swallow(self, error):
+        """Handles a caught exception. Exceptions of the hook do not reach the target, but those of the target's signal
+        handlers are raised again."""
+        if is_from_handler(error):
+            if self.tool is None:
+                self.give_up("a signal handler raised an exception")  # an exception ends tracing with sys.settrace
+            raise error
+        # A failed copy means that an earlier operation has failed, so no more values can be read in this process.
+        self.give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
+
+    def guarded(self, function, *arguments):
+        """Runs the function, and counts its time. Returns False if the subject is off or the function fails."""
+        if not self.on:
+            return False
+        started = clock()
+        try:
+            return function(*arguments)
+        except Exception as error:
+            self.swallow(error)
+            return False
+        finally:
+            self.spent += clock() - started
+            if self.spent > self.seconds:
+                self.give_up("its time limit of %.0f s was reached" % self.seconds)
 
 
 def clock():
     time = sys.modules.get("time")
     return time.perf_counter() if time is not None else 0.0
-
-
-def give_up(why):
-    if state.on:
-        state.on = False
-        for end in state.ends:
-            end()
-        recorder.note("the Python hook stopped: " + why)
 
 
 def is_from_handler(error):
@@ -46,31 +68,8 @@ def is_from_handler(error):
     return False
 
 
-def swallow(error):
-    """Handles a caught exception. Exceptions of the hook do not reach the target, but those of the target's signal
-    handlers are raised again."""
-    if is_from_handler(error):
-        if state.tool is None:
-            give_up("a signal handler raised an exception")  # an exception ends tracing with sys.settrace
-        raise error
-    # A failed copy means that an earlier operation has failed, so no more values can be read in this process.
-    give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
-
-
-def guarded(function, *arguments):
-    """Runs the function, and counts its time against the budget. Returns False if the hook is off or fails."""
-    if not state.on:
-        return False
-    started = clock()
-    try:
-        return function(*arguments)
-    except Exception as error:
-        swallow(error)
-        return False
-    finally:
-        state.spent += clock() - started
-        if state.spent > state.seconds:
-            give_up("its time limit of %.0f s was reached" % state.seconds)
+state = Budget()  # of every subject except origins, which may share a run with suspect lines
+give_up, swallow, guarded = state.give_up, state.swallow, state.guarded
 
 
 def tell(message):

@@ -29,9 +29,10 @@ def failed():
 
 
 def quiet(on):
-    """While on, this thread's CUDA calls are the hook's own, and are not recorded."""
+    """While on, this thread's CUDA calls are the hook's own, and are not recorded. Switching it on waits while another
+    thread's operation runs alone."""
 
 
 def hooked(on):
-    """While on, this thread is inside an operator that the hook reports. The native stack then contains the hook, so it
-    is not part of the call site."""
+    """While on, this thread is inside an operator that the hook calls. The native stack then contains the hook, so it is
+    not part of the call site."""

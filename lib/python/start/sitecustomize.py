@@ -1,5 +1,5 @@
 # Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, of `run --graph-memory`, and of a rerun
-# that traces bad values. The launcher writes this file to a folder of the session, and puts the folder first in
+# that traces bad values. A recorder that starts later takes the hook over (load.py). The launcher writes this file to a folder of the session, and puts the folder first in
 # PYTHONPATH. load.py and the package are next to it as plain text. Finally, this file replaces itself with the program's
 # own sitecustomize.
 import os
@@ -47,6 +47,7 @@ def start(folder):
                            ("graph_memory", "CUDADIAG_GRAPH_MEMORY")):
         if variable in os.environ:
             getattr(names["package"], name).start(os.environ[variable])
+    sys._cudadiag_hook = names["package"]
 
 
 def import_the_programs_own(folder):

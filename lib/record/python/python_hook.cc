@@ -14,6 +14,7 @@
 
 #include "python/hook_sources.h"
 #include "record/guest.h"
+#include "record/rerun/exclusive_wait.h"
 #include "record/this_thread.h"
 #include "wire/names/environment.h"
 #include "wire/rerun/delivery.h"
@@ -64,13 +65,22 @@ struct HookFunctions {
 
   static PyObject* failed(PyObject*, PyObject*) { return answer(g_hook->failures_->frozen()); }
 
-  static PyObject* quiet(PyObject*, PyObject* on) { return answer(t_this.quiet = truth(on)); }
+  // The hook waits for its own work before it switches this off, so none of that work runs beside an operation that
+  // runs alone.
+  static PyObject* quiet(PyObject*, PyObject* on) {
+    if (t_this.passing && is_own_process()) g_hook->exclusive_wait_->leave();
+    t_this.quiet = truth(on);
+    t_this.passing = t_this.quiet && is_own_process() && g_hook->exclusive_wait_->pass();
+    return answer(t_this.quiet);
+  }
   static PyObject* hooked(PyObject*, PyObject* on) { return answer(t_this.hooked = truth(on)); }
 };
 
-void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
+void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures,
+                     ExclusiveWait& exclusive_wait) {
   interner_ = &interner;
   failures_ = &failures;
+  exclusive_wait_ = &exclusive_wait;
   // If the process has no Python, no note is needed.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
@@ -107,15 +117,15 @@ bool PythonHook::run() {
 bool PythonHook::run_loader(PyObject* names) {
   PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
   if (code == nullptr) return false;
-  // The loader gives this file name to all code objects of the package. We keep the string alive, so that its address
-  // is not reused.
-  PyObject* file = python_.attribute(code, "co_filename");
-  file_.store(file);
-  PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);
+  PyObject* result = python_.run(code, names, names);
   python_.drop(code);
   if (result == nullptr) return false;
   python_.drop(result);
-  return true;
+  // The file name of all code objects of the package. We keep the string alive, so that its address is not reused.
+  PyObject* package = python_.item(names, "package");
+  PyObject* file = package == nullptr ? nullptr : python_.attribute(package, "file");
+  file_.store(file);
+  return file != nullptr;
 }
 
 bool PythonHook::add_sources(PyObject* names) {

@@ -10,7 +10,8 @@
 //    inputs_folder        a folder for saving the failing call; it does not exist yet
 //    failed()             returns True if an operation has failed, so that the GPU cannot be used
 //    near()               returns True if an operation that the rerun waits for may come soon
-//    quiet(bool)          while on, this thread's CUDA calls are the hook's own, and are not recorded
+//    quiet(bool)          while on, this thread's CUDA calls are the hook's own, and are not recorded. Switching it on
+//                         waits while another thread's operation runs alone
 //    hooked(bool)         while on, this thread is inside an operator whose values were read. The native stack then
 //                         contains frames of the hook, so it is not part of the call site
 //
@@ -31,6 +32,8 @@
 #include "record/rerun/window.h"
 
 namespace cudadiag::record {
+
+class ExclusiveWait;
 
 // The few functions of CPython's C API that the hook needs, looked up in the process. All except
 // PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
@@ -85,7 +88,7 @@ struct PythonApi {
 class PythonHook {
  public:
   // Requests that the interpreter run the package. Leaves a note if that is impossible. Needs no GIL.
-  void ask(Interner& interner, const Window& window, const Failures& failures);
+  void ask(Interner& interner, const Window& window, const Failures& failures, ExclusiveWait& exclusive_wait);
   bool asked() const { return asked_; }
 
   // Call this when an operation that the rerun waits for may come soon.
@@ -111,6 +114,7 @@ class PythonHook {
 
   Interner* interner_ = nullptr;
   const Failures* failures_ = nullptr;
+  ExclusiveWait* exclusive_wait_ = nullptr;
   PythonApi python_;
   bool asked_ = false;
   std::atomic<bool> near_ = false;

@@ -76,16 +76,21 @@ void ExclusiveWait::give_up(const char* what) {
 // ---- the gate
 
 void ExclusiveWait::pass(ThreadState& thread) {
+  if (pass()) thread.turn = Turn::passing;
+}
+
+bool ExclusiveWait::pass() {
+  if (!on()) return false;
   std::uint32_t polls = 0;
   const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kTurns * patience_;
   for (;;) {
     passing_.fetch_add(1);
     if (!closed_.load()) break;
     passing_.fetch_sub(1);
-    if (expired(deadline)) return;
+    if (expired(deadline)) return false;
     pause(polls);
   }
-  thread.turn = Turn::passing;
+  return true;
 }
 
 void ExclusiveWait::end_turn(ThreadState& thread) {

@@ -45,6 +45,10 @@ class ExclusiveWait {
   // Call this at ENTER of a call that issues work or begins a capture. Waits while another thread's operation runs
   // alone.
   void pass(ThreadState& thread);
+  // The same for a thread that may have no state. Call leave() if this returns true. Does not wait if no operation may
+  // run alone.
+  bool pass();
+  void leave() { passing_.fetch_sub(1); }
   // Call this at ENTER of a call whose operation should run alone. If begin() returns false, call pass() instead.
   bool begin(ThreadState& thread);
   // Waits for the operation. Call this at EXIT of a call for which begin() returned true, if the call queued the

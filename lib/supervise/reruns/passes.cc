@@ -86,6 +86,16 @@ bool adds_holders(const Known& known) {
          });
 }
 
+// Returns whether a rerun has traced a bad value, or tried to in a pass of its own.
+bool was_traced(const session::Session& session) {
+  const auto traces = [](const session::Delivery& delivery) { return delivery.origin.has_value(); };
+  return was_made(session.manifest, PassKind::origin) ||
+         std::ranges::any_of(session.reruns, [&](const std::vector<session::Process>& rerun) {
+           return std::ranges::any_of(
+               rerun, [&](const session::Process& process) { return std::ranges::any_of(process.deliveries, traces); });
+         });
+}
+
 // A bad value may be the reason for a failed assertion in a Python process, because operators assert that values are
 // within bounds. If the user asked for the search, for any failure of a Python process.
 bool adds_origin(const Known& known) {
@@ -94,7 +104,7 @@ bool adds_origin(const Known& known) {
   const bool may_have = any_failure(analysis, [&](const analyse::Failure& failure) {
     return is_async(failure) && is_python(failure) && (asked || failure.code == wire::cuda::kAssert);
   });
-  if (!may_have || was_made(known.session.manifest, PassKind::origin)) return false;
+  if (!may_have || was_traced(known.session)) return false;
   if (asked) return true;
   if (known.names_bad_value) return known.names_bad_value();
   return any_failure(analysis, [](const auto& failure) { return uses_pytorch(failure.process->record); });
@@ -143,6 +153,8 @@ bool adds_sanitizer(const Known& known) {
 
 unsigned once(const Known& /*known*/) { return 1; }
 
+unsigned once_unless_traced(const Known& known) { return confirms_with_origin(known) ? 0 : 1; }
+
 unsigned once_unless_dumped(const Known& known) { return confirms_with_dump(known) ? 0 : 1; }
 
 // One rerun without torch.compile finds the failing line, and a second one reads the values of that line.
@@ -151,17 +163,20 @@ unsigned once_and_for_values(const Known& known) { return known.plan.options.val
 constexpr PassRow kPasses[] = {
     {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
      "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, "
-     "and reads values at the candidates' lines. If the recorder can use hooks, also gets a GPU core dump, after which "
-     "the driver ends the program."},
+     "and reads values at the candidates' lines. After a failed assertion of PyTorch, also traces its bad value, "
+     "unless "
+     "the program uses torch.compile. If the recorder can use hooks, also gets a GPU core dump, after which the driver "
+     "ends the program."},
     {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
      "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},
     {Task::ask_allocator, &RerunOptions::values, adds_holders, once, false, "memory",
      "PyTorch's allocator ran out of memory",
      "Asks the allocator, at the moment when memory runs out, which memory it holds."},
-    {Task::trace_origin, &RerunOptions::values, adds_origin, once, false, "origin",
-     "a PyTorch assertion failed, and the report names a bad value",
-     "Runs without the recorder. Python code that starts when PyTorch is imported traces the value back to its origin; "
-     "see cudadiag-report(1)."},
+    {Task::trace_origin, &RerunOptions::values, adds_origin, once_unless_traced, false, "origin",
+     "a PyTorch assertion failed, and the report names a bad value that the confirming rerun did not trace",
+     "Runs without the recorder, and with TORCHDYNAMO_DISABLE=1. Python code that starts when PyTorch is imported "
+     "traces "
+     "the value back to its origin; see cudadiag-report(1)."},
     {Task::replay_saved_call, &RerunOptions::save_inputs, adds_launch, nullptr},
     {Task::find_racing_tensors, nullptr, adds_tensors, once, false, "races", "races at Python lines",
      "Names the tensors involved in the races; see cudadiag-races(1)."},
@@ -194,6 +209,17 @@ bool confirms_with_dump(const Known& known) {
   });
   return options.device && !options.save_inputs && !prevented && adds_proof(known) && adds_dump(known) &&
          wire::watch_by(known.session.manifest.watch_by) != wire::WatchBy::cupti && can_dump_while_recorded();
+}
+
+// The assertion reports its own device line, so no dump is needed beside the traced value.
+bool confirms_with_origin(const Known& known) {
+  const auto other = [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.code != wire::cuda::kAssert;
+  };
+  const auto compiled = [](const session::Process& process) { return analyse::ran_compiled(process.record); };
+  return known.plan.options.values && !known.plan.window && !known.plan.reach && wants_proof(known.analysis) &&
+         known.session.manifest.python_stacks && !any_failure(known.analysis, other) && adds_origin(known) &&
+         std::ranges::none_of(known.session.processes, compiled);
 }
 
 bool wants_proof(const Analysis& analysis) {

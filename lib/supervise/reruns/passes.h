@@ -8,6 +8,10 @@
 // A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks, and
 // the driver ends the program after the dump. If the driver writes no dump, a device pass follows.
 //
+// A rerun that confirms a failed assertion of PyTorch also traces its bad value. If it fails in another way, or not at
+// all, it proves nothing, and a rerun that traces nothing follows. A separate rerun traces the value if this one could
+// not: torch.compile must be off for that, which makes it another program.
+//
 // The order of the rows is the order of the passes. Each pass uses what the earlier ones found: the proof comes first,
 // because it may leave a single suspect, whose values the origin pass then traces and whose launch can be saved. The
 // passes without the recorder come last, because they find nothing that another pass needs.
@@ -81,6 +85,8 @@ unsigned planned_reruns(const Known& known);
 
 // Returns whether the rerun that confirms should also leave a GPU core dump.
 bool confirms_with_dump(const Known& known);
+// Returns whether the rerun that confirms should also trace bad values.
+bool confirms_with_origin(const Known& known);
 // Returns whether the session has a failure of GPU work that is not proven yet.
 bool wants_proof(const analyse::Analysis& analysis);
 // Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.

@@ -101,7 +101,8 @@ wire::WatchBy way_of_rerun(const session::Session& session) {
 }
 
 base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
-                                   const std::filesystem::path& folder) {
+                                   session::SessionWriter& writer) {
+  const std::filesystem::path folder = writer.pass_folder();
   const auto recorder = launch::usable_recorder(spec.dumps);
   if (const auto* failure = std::get_if<base::Error>(&recorder)) return *failure;
   auto arena = launch::Arena::create();
@@ -126,6 +127,13 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
   if (spec.dumps) start.variables.push_back(kShowDumpProgress);
+  if (spec.seconds_for_tracing > 0) {
+    auto variables = start_of_origins(spec.seconds_for_tracing, writer);
+    if (const auto* failure = std::get_if<base::Error>(&variables)) return *failure;
+    for (launch::Variable& variable : std::get<std::vector<launch::Variable>>(variables)) {
+      if (variable.name != wire::environment::kSession) start.variables.push_back(std::move(variable));
+    }
+  }
   // Older versions of PyTorch read only the second variable.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
@@ -135,9 +143,10 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
 
 base::Result<Start> tracing_start(const RerunSpec& spec, const session::Session& session,
                                   session::SessionWriter& writer) {
-  auto variables = start_of_origins(spec.seconds_for_values, writer);
+  auto variables = start_of_origins(spec.seconds_for_tracing, writer);
   if (const auto* failure = std::get_if<base::Error>(&variables)) return *failure;
   Start start{session.manifest.command, std::move(std::get<std::vector<launch::Variable>>(variables)), std::nullopt};
+  start.variables.push_back(kUncompiled);
   start.variables.push_back({wire::environment::kPass, name_of(spec)});
   return start;
 }
@@ -147,7 +156,7 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
   if (spec.kind == PassKind::origin) return tracing_start(spec, session, writer);
   if (spec.kind == PassKind::device) return dumping_start(spec, session, folder);
   if (spec.kind == PassKind::sanitize) return sanitized_start(spec, session, folder);
-  return recorded_start(spec, session, folder);
+  return recorded_start(spec, session, writer);
 }
 
 // Everything that is set up before the program starts and kept while it runs.

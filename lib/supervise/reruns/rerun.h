@@ -21,7 +21,7 @@ struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
   std::string window{};                  // see wire/rerun/window.h
   std::string values{};                  // see wire/rerun/values.h; empty: read no values
-  double seconds_for_values = 0;         // for an origin pass: how long it may take to read values
+  double seconds_for_tracing = 0;        // how long it may take to trace bad values; 0: it traces none
   unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: save nothing
   bool without_values = false;           // reads none, because this may have disturbed the previous rerun
   std::string waits{};                   // a description of what it waits for

@@ -132,21 +132,26 @@ class RerunSequence {
 
   void confirm() {
     WindowSequence windows(plan_);
-    bool dumps = confirms_with_dump(known(session_, state_, plan_));
+    const Known now = known(session_, state_, plan_);
+    bool dumps = confirms_with_dump(now), traces = confirms_with_origin(now);
     while (const auto step = windows.next(analysis())) {
-      if (!wait_in(*step, dumps)) return;
-      // The program may not start with the preloaded library, or the driver may crash while it writes the dump.
+      if (!wait_in(*step, dumps, traces)) return;
       const Outcome outcome = analysis().reruns.back().outcome;
+      // The search for the value may be why the program behaved differently.
+      if (std::exchange(traces, false) && outcome != Outcome::proven && outcome != Outcome::kept_from) continue;
+      // The program may not start with the preloaded library, or the driver may crash while it writes the dump.
       const bool prevented = outcome == Outcome::not_reached || outcome == Outcome::not_recorded;
       if (!std::exchange(dumps, false) || !prevented) windows.note(analysis().reruns.back());
     }
   }
 
   // Returns false if no more reruns are possible.
-  bool wait_in(const WindowStep& step, bool dumps) {
+  bool wait_in(const WindowStep& step, bool dumps, bool traces) {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.dumps = dumps;
-    spec.window = with_patience(step.window.text, options_.patience);
+    const auto window = traces ? analyse::rerun_window(analysis(), Reach::calls, true) : step.window;
+    spec.window = with_patience(window.text, options_.patience);
+    if (traces) add_tracing(spec);
     spec.waits = step.window.words;
     spec.without_values = step.without_values;
     if (options_.values && !step.without_values) {
@@ -180,9 +185,14 @@ class RerunSequence {
 
   void trace_origin() {
     RerunSpec spec = spec_of(PassKind::origin);
-    spec.seconds_for_values = std::max(kOriginSeconds, kOriginShare * expected_seconds(session_));
-    spec.time_limit = options_.time_limit.value_or(spec.time_limit + spec.seconds_for_values);
+    add_tracing(spec);
     add(spec);
+  }
+
+  void add_tracing(RerunSpec& spec) const {
+    spec.seconds_for_tracing = std::max(kOriginSeconds, kOriginShare * expected_seconds(session_));
+    if (!options_.time_limit) spec.time_limit += spec.seconds_for_tracing;
+    if (spec.quiet_limit > 0) spec.quiet_limit += spec.seconds_for_tracing;
   }
 
   void replay_saved_call() {

@@ -20,14 +20,14 @@ using std::chrono::milliseconds;
 
 // How long a rerun may keep running after its failure, and how long after SIGTERM.
 constexpr auto kCourtesy = milliseconds(1000);
-// The former, if RerunWatch::has_told_all().
+// The same, if RerunWatch::has_told_all().
 constexpr auto kShortCourtesy = milliseconds(100);
 // How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
 // GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
 constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
-constexpr int kLook = 200;  // milliseconds
+constexpr auto kLook = milliseconds(200);
 // If more time than this passes between two checks, this program was stopped.
 constexpr auto kShortestStop = std::chrono::seconds(2);
 
@@ -109,14 +109,17 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
     if (!ending) {
       reason = reason_to_end();
       ending = reason || is_done();
-      if (ending) target_.end(kCourtesy, patience_after(reason));
+      // Nobody sees what an isolated rerun still does, and it has had its time after the failure.
+      if (ending) target_.end(failed_by_ && has_told_all() ? kShortCourtesy : kCourtesy, patience_after(reason));
     } else if (launch::ending_signals() > 1) {
       target_.end(milliseconds(0), milliseconds(0));
     } else if (relay_.interrupted()) {
       target_.end(kCourtesy, kHurry);
     }
     listener.runs(spec_, {arena_ == nullptr ? std::nullopt : std::optional(operations_), dump_bytes()});
-    relay_.wait(kLook);
+    const bool soon = failed_by_ && !ending;
+    const auto next = soon ? std::chrono::ceil<milliseconds>(*failed_by_ - Clock::now()) : kLook;
+    relay_.wait(static_cast<int>(std::clamp(next, milliseconds(1), kLook).count()));
     relay_.take_signals();
   }
   listener.stops();

@@ -3,9 +3,9 @@
 //    TID TICKS TEXT        TICKS: the time, as in operations; TEXT: a JSON object of one of these kinds:
 //
 // {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}
-//    The operator that the thread calls next. If the operations of the line race (values.h), it also has "overload",
-//    "schema" and "whole" (true if it uses every element of its tensors), and each argument has "bytes" and "written"
-//    (true if the schema says that the operator writes it). After the call:
+//    The operator that the thread calls next; "" if the hook reports nothing about it. If the operations of the line
+//    race (values.h), it also has "overload", "schema" and "whole" (true if it uses every element of its tensors), and
+//    each argument has "bytes" and "written" (true if the schema says that the operator writes it). After the call:
 // {"kind":"results", …as "operator"…}
 //    The operator's results.
 // {"kind":"untold", "arguments":[]}

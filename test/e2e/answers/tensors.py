@@ -3,8 +3,10 @@ the path of an interpreter that has PyTorch; the default is the one that runs th
 and say so."""
 
 import json
+import re
+import shutil
 
-from harness import HERE, expect, expect_in, program, true_line
+from harness import HERE, expect, expect_in, expect_true_line, program, true_line
 from nans import _python
 
 FAULT = "fault kernel=smooth nth=3 code=710"
@@ -12,9 +14,15 @@ BAD_VALUE = HERE / "programs/bad_value.py"
 MADE = 511 * 31 % 512
 
 
+def _add_allocator(machine):
+    """Gives the program a library under the name by which the recorder recognises PyTorch's allocator."""
+    shutil.copy(machine.build / "targets/torch/lib/libtorch_cpu.so", machine.folder / "libc10_cuda.so")
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+
+
 def _rerun(machine, *arguments, options=()):
     machine.plan(FAULT)
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    _add_allocator(machine)
     python = _python(machine)
     return machine.run(python, BAD_VALUE, *arguments, options=["--rerun=always", "--no-device-pass", *options], timeout=110)
 
@@ -34,10 +42,11 @@ def _expect_origin(report):
     expect((carried["role"], carried["operator"]), ("copied", "aten::clone"), "what carried the value")
 
 
-def bad_value_is_traced_by_itself(machine):
+def bad_value_is_traced_by_the_rerun_that_confirms(machine):
     result = _rerun(machine, "tells")
     report = machine.report()
-    expect(_passes(report), [("record", "bracketed"), ("confirm", "proven"), ("origin", "traced")], "passes")
+    expect(_passes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
     _expect_origin(report)
     text = machine.cudadiag("report").stdout
     expect_in(f"Origin  {MADE} was produced at ", text, "text")
@@ -49,7 +58,7 @@ def bad_value_is_traced_by_itself(machine):
 
 
 def bad_value_is_traced_where_it_is_asked_for(machine):
-    _rerun(machine)
+    _rerun(machine, options=["--no-values"])
     expect(_passes(machine.report()), [("record", "bracketed"), ("confirm", "proven")], "passes")
     result = machine.cudadiag("bisect", "--origin", "--no-device-pass", timeout=110)
     expect(result.returncode, 0, "status")
@@ -57,16 +66,98 @@ def bad_value_is_traced_where_it_is_asked_for(machine):
     _expect_origin(machine.report())
 
 
+ASSERTION = "fault kernel=smooth nth=1 code=710"
+
+
+def _stand_in(machine, plan, *arguments, options=()):
+    """Runs a program that takes the place of the hook."""
+    machine.plan(plan)
+    _add_allocator(machine)
+    machine.run(*program("traced.py", *arguments), options=["--rerun=always", "--no-device-pass", *options], timeout=60)
+    report = machine.report()
+    expect_true_line(report, "traced.py")
+    (finding,) = report["findings"]
+    expect((finding["evidence"]["grade"], finding["origin"][0]["value"]), ("proven", 511), "grade and origin")
+    return report
+
+
+def one_rerun_confirms_and_traces(machine):
+    report = _stand_in(machine, ASSERTION)
+    expect(_passes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
+    machine.run(*program("traced.py"), options=["--rerun=never"])
+    result = machine.cudadiag("bisect", "--isolated", "--no-device-pass", timeout=60)
+    expect_in("rerun 1: waits for the only candidate, and traces the bad value", result.stderr, "progress")
+    expect(_passes(machine.report()), [("record", "bracketed"), ("confirm", "proven")], "passes of bisect")
+
+
+def rerun_that_traces_and_fails_in_another_way_proves_nothing(machine):
+    for plan, said, outcome in (
+            (f"{ASSERTION} run=1; {ASSERTION} run=3-", "did not fail", "did not fail"),
+            (f"{ASSERTION} run=1; fault kernel=other nth=1 code=700 run=2; {ASSERTION} run=3-",
+             "failed in a different way", "failed, but not at an operation that it waited for")):
+        machine.runs.unlink(missing_ok=True)
+        report = _stand_in(machine, plan)
+        expect(_passes(report), [("record", "bracketed"), ("confirm", outcome), ("confirm", "proven")], "passes")
+        expect_in({"code": "values-disturb",
+                   "text": f"rerun 1: while cudadiag traced values, the program {said}; rerun 2 traced no values"},
+                  report["notes"], "notes")
+
+
+def no_operation_runs_alone_while_the_hook_reads_values_on_another_thread(machine):
+    report = _stand_in(machine, ASSERTION, "quiet", options=["--wait-limit=0.2"])
+    expect(_passes(report)[2:], [("confirm", "proven")], "the rerun that traces nothing")
+    expect_in("calls on other threads did not return within 0.2 s", str(report["notes"]), "notes")
+
+
 def rerun_that_traces_ends_when_nothing_more_can_come(machine):
     machine.plan("fault kernel=smooth nth=1 code=710")
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    machine.run(*program("stays_after_tracing.py"), options=["--rerun=never"])
+    machine.run(*program("traced.py"), options=["--rerun=always", "--no-values", "--no-device-pass"], timeout=60)
     machine.cudadiag("bisect", "--isolated", "--origin", "--no-device-pass", timeout=110)
     (finding,) = machine.report()["findings"]
     expect(finding["origin"][0]["value"], 511, "origin")
     manifest = machine.state / "cudadiag" / machine.sessions()[0] / "manifest.json"
     traced = json.loads(manifest.read_text())["passes"][-1]
     expect((traced["name"], traced["cut_short"]), ("origin", ""), "why the pass ended")
+
+
+OPERATOR = """
+import sys
+sys.path.insert(0, {programs!r})
+import cuda
+import torch
+
+cuda.start()
+cuda.allocate_as_pytorch_does()
+launch, parameters = cuda.kernel("smooth")
+stream = cuda.stream()
+library = torch.library.Library("demo", "DEF")
+library.define("smooth(Tensor x) -> ()")
+
+
+def smooth(x):
+    launch(stream, parameters, None)  # TRUE LINE
+
+
+library.impl("smooth", smooth, "CPU")
+for step in range(30):
+    torch.ops.demo.smooth(torch.ones(1))
+sys.exit(3 if cuda.driver.cuStreamSynchronize(stream) else 0)
+"""
+
+
+def operators_that_the_hook_calls_are_proven_and_waited_for_only_near_the_failure(machine):
+    machine.plan("fault kernel=smooth nth=25 code=710")
+    _add_allocator(machine)
+    file = machine.folder / "custom_operator.py"
+    file.write_text(OPERATOR.format(programs=str(HERE / "programs")))
+    machine.run(_python(machine), file, options=["--rerun=never"], timeout=110)
+    result = machine.cudadiag("bisect", "--isolated", "--no-device-pass", timeout=110)
+    report = machine.report()
+    expect(_passes(report)[1], ("confirm", "proven"), "the first rerun")
+    expect_in("call 25 of this line", report["findings"][0]["evidence"]["because"], "which call")
+    (waits,) = re.findall("rerun 1: .* waited for ([0-9]+) operations", result.stderr)
+    expect(int(waits) < 20, True, f"few waits, not {waits}")
 
 
 def no_origin_is_looked_for_without_values(machine):

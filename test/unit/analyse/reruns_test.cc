@@ -100,10 +100,10 @@ bool says(const Failure& failure, const std::string& what) {
   return failure.evidence.text().find(what) != std::string::npos;
 }
 
-std::vector<std::string> disturbances(const Analysis& analysis) {
-  std::vector<std::string> texts;
+std::string disturbances(const Analysis& analysis) {
+  std::string texts;
   for (const Note& note : analysis.notes) {
-    if (note.code == analyse::NoteCode::values_disturb) texts.push_back(note.text);
+    if (note.code == analyse::NoteCode::values_disturb) texts += note.text;
   }
   return texts;
 }
@@ -299,9 +299,8 @@ TEST_CASE("the result of a rerun without values counts if reading values changed
   proven.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(proven.look().failures[0].evidence == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
-        std::vector<std::string>{
-            "rerun 1: while cudadiag read values, the program ended with status 1 before it reached the "
-            "failing call; rerun 2 read no values"});
+        "rerun 1: while cudadiag read values, the program ended with status 1 before it reached the "
+        "failing call; rerun 2 read no values");
 
   runs.add(passed(1, 1));
   CHECK_FALSE(runs.look().reruns[1].disturbed);
@@ -325,14 +324,18 @@ TEST_CASE("a rerun whose operators were inspected says nothing about a race, nor
   Runs failed = runs;
   failed.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(disturbances(failed.look()) ==
-        std::vector<std::string>{
-            "rerun 1: while cudadiag read values, the program did not fail; rerun 2 read no values"});
+        "rerun 1: while cudadiag read values, the program did not fail; rerun 2 read no values");
   runs.add(passed(5));
   CHECK(runs.look().vanished == Vanished::open);
   CHECK(disturbances(runs.look()).empty());
   CHECK_FALSE(runs.look().reruns[0].disturbed);  // storing values made no difference
   runs.session.manifest.passes[1].values = false;
   CHECK_FALSE(runs.look().reruns[0].disturbed);
+  Runs traced(run_of_bad(2, 3));  // proves only the failure of the first run
+  traced.add_hooked(waited_for(run_of_bad(0, 1, "other"), 0), session::DeliveryKind::checking);
+  CHECK(traced.look().failures.size() == 1);
+  CHECK(traced.look().failures[0].evidence.grade() == Grade::bracketed);
+  CHECK(traced.look().reruns[0].disturbed);
 }
 
 TEST_CASE("a race is concluded only if a rerun that waited for nothing failed again") {
@@ -548,6 +551,8 @@ TEST_CASE("a Python program's window includes its sites without their native sta
   CHECK(std::count(text.begin(), text.end(), ',') == 1);
   CHECK((text + ",").find("@0,") != std::string::npos);
   CHECK((text + ",").find("@33,") != std::string::npos);
+  // A hook that calls all operators counts all calls of the site.
+  CHECK(rerun_window(runs.look(), Reach::calls, true).text.find("@0") == std::string::npos);
   Runs native(run_in_python(40, 41, 100));
   native.session.processes[0].record.properties.clear();
   CHECK(rerun_window(native.look(), Reach::calls).text.ends_with("@33"));

@@ -118,8 +118,16 @@ TEST_CASE("after a failed assertion in Python, the origin of its bad value is tr
   CHECK(planned_reruns(Considered(session).known()) == 1);  // it waits for the operation, which prints the assertion
   session.processes[0].record.modules.push_back({"/x/torch/lib/libc10_cuda.so", "", 0, 0, 1});
   CHECK(wants(false));
-  CHECK_FALSE(wants(false, [] { return false; }));  // a rerun has read the values, and none is bad
+  CHECK_FALSE(wants(false, [] { return false; }));          // a rerun has read the values, and none is bad
+  CHECK(planned_reruns(Considered(session).known()) == 1);  // the rerun that confirms traces it too
+  CHECK(confirms_with_origin(Considered(session).known()));
+  session.processes[0].record.codes.emplace_back().file = "/x/torch/_dynamo/eval_frame.py";
+  CHECK_FALSE(confirms_with_origin(Considered(session).known()));
   CHECK(planned_reruns(Considered(session).known()) == 2);
+  session.reruns.push_back({session.processes[0]});
+  session.reruns[0][0].deliveries.emplace_back().origin.emplace();
+  CHECK_FALSE(wants(true));  // a rerun that confirmed has traced it
+  session.reruns.clear();
   session.manifest.passes.push_back(rerun_pass(PassKind::origin));
   CHECK_FALSE(wants(true));
   session::Session access = failing_session(2, 700);

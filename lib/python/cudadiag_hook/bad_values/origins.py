@@ -1,11 +1,13 @@
 """Keeps the results of all operators, with the least and the greatest element of each. If an operator receives an
-element that is out of bounds, finds where that element came from (module `tracing`)."""
+element that is out of bounds, finds where that element came from (module `tracing`). In a rerun that confirms, this runs
+beside suspect lines, whose mode is then inside this one's."""
 import sys
 
 from .. import recorder
-from ..budget import guarded, state
+from ..budget import Budget
 from ..json_text import to_json
 from ..stacks import frames_of_places
+from ..suspect_lines.visits import visits
 from ..tensor_data.arguments import named_arguments
 from ..tensor_data.bounds import bounds_of
 from ..tensor_data.finite_checks import as_floats
@@ -25,6 +27,8 @@ MOST_WRITERS = 256  # per storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute
+
+END_OF_CALLS = to_json({"kind": "operator", "line": 0, "file": "", "operator": "", "overload": "", "arguments": []})
 
 # These parameters only choose elements of other arguments. Their own elements are not part of the operator's result.
 CHOOSERS = ("index", "indices", "mask", "condition")
@@ -60,15 +64,29 @@ class Origins(Listener):
     def __init__(self):
         self.writers = Writers()
         self.kept = self.told = 0
+        self.budget = Budget()
 
     def before(self, function, args, kwargs):
+        token = self.look(function, args, kwargs)
+        # The hook is on the native stack of each operator, whether or not it reads anything. If suspect lines did not
+        # report the operator, the values of an earlier one must not be taken for its own.
+        if visits.told and not visits.telling:
+            visits.told = False
+            recorder.deliver(END_OF_CALLS)
+        recorder.hooked(True)
+        return token
+
+    def look(self, function, args, kwargs):
+        """Returns what keep() needs; () if there is nothing to keep."""
+        if recorder.failed():
+            self.budget.on = False
+        if not self.budget.on:
+            return ()
         facts = facts_of(function)
-        if not state.on:
-            return None
-        guarded(self.look_for_bad, facts, function, args, kwargs)
+        self.budget.guarded(self.look_for_bad, facts, function, args, kwargs)
         if facts.makes_nothing:
-            return None
-        return facts, args, kwargs, guarded(self.inputs_of, facts, args, kwargs) or None
+            return ()
+        return facts, args, kwargs, self.budget.guarded(self.inputs_of, facts, args, kwargs) or None
 
     def inputs_of(self, facts, args, kwargs):
         """Returns ([(earlier results, least, greatest), ...],): one entry for each tensor whose elements may be in the
@@ -87,8 +105,9 @@ class Origins(Listener):
         return (found,)
 
     def after(self, token, result, returned):
-        if returned:
-            guarded(self.keep, token, result)
+        recorder.hooked(False)
+        if returned and token and not recorder.failed():
+            self.budget.guarded(self.keep, token, result)
 
     def keep(self, token, result):
         facts, args, kwargs, inputs = token
@@ -218,11 +237,11 @@ listener = Origins()
 def begin():
     torch = sys.modules["torch"]
     recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
-    follow_entries(listener.writers, replace, Result, extremes)
+    follow_entries(replace, listener.writers, Result, extremes, listener.budget.guarded)
     listen(listener)
 
 
 def start(seconds):
     """Starts to keep results once PyTorch is imported. `seconds` limits the time that tracing may take."""
-    state.seconds = float(seconds)
-    when_torch_is_there(lambda: guarded(begin))
+    listener.budget.seconds = float(seconds)
+    when_torch_is_there(lambda: listener.budget.guarded(begin))

@@ -14,6 +14,7 @@ class SuspectLines(stream.Listener):
     def before(self, function, args, kwargs):
         if not guarded(before_operator, function, args, kwargs):
             return None
+        visits.told = visits.telling = True
         recorder.hooked(True)
         return function
 
@@ -23,6 +24,7 @@ class SuspectLines(stream.Listener):
                 guarded(after_access, function, result)
         finally:
             recorder.hooked(False)
+            visits.telling = False
             visits.racing = None
             if visits.call is not None:
                 guarded(write_if_failed)

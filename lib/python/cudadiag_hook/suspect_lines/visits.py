@@ -18,6 +18,7 @@ class Visits(_thread._local):
         self.mode = None
         self.call = None  # used by inputs
         self.racing = None  # used by accesses, for the running operator
+        self.telling = self.told = False  # whether the running operator was reported, and whether the latest one was
         self.start = self.start_of = None  # used by starts: the start that was reported last, and for which line
 
 

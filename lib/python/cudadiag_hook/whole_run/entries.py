@@ -1,7 +1,6 @@
 """Follows tensors that are not results of operators, but come from a file, from NumPy, or from a data loader."""
 import sys
 
-from ..budget import guarded
 from ..stacks import without_own_frames
 from ..tensor_data.lineage import has_storage
 from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
@@ -43,10 +42,11 @@ class Batch:
 
 
 class Entries:
-    """`writers`: the known contents of memory. `make_result`, `extremes`: Result and extremes() of origins."""
+    """`writers`: the known contents of memory. `make_result`, `extremes`: Result and extremes() of origins. `guarded`: of
+    its Budget."""
 
-    def __init__(self, writers, make_result, extremes):
-        self.writers, self.make_result, self.extremes = writers, make_result, extremes
+    def __init__(self, writers, make_result, extremes, guarded):
+        self.writers, self.make_result, self.extremes, self.guarded = writers, make_result, extremes, guarded
 
     def note(self, entry, value, batch=None, depth=MOST_DEPTH):
         """`batch`: the number and the samples of a loader's batch."""
@@ -68,7 +68,7 @@ class Entries:
             def entered(*args, **kwargs):
                 with without_own_frames:
                     value = original(*args, **kwargs)
-                guarded(self.note, entry, value)
+                self.guarded(self.note, entry, value)
                 return value
 
             return entered
@@ -82,7 +82,7 @@ class Entries:
             with without_own_frames:
                 value = original(iterator)
             number = getattr(iterator, "_rcvd_idx", 0) - 1
-            guarded(self.note, entry, value, (number, vars(iterator).get(SAMPLES, {}).pop(number, [])))
+            self.guarded(self.note, entry, value, (number, vars(iterator).get(SAMPLES, {}).pop(number, [])))
             return value
 
         return __next__
@@ -99,9 +99,9 @@ def keep_samples(original):
     return _next_index
 
 
-def follow_entries(writers, replace, make_result, extremes):
+def follow_entries(replace, *of_entries):
     torch = sys.modules["torch"]
-    entries = Entries(writers, make_result, extremes)
+    entries = Entries(*of_entries)
     replace(torch, "load", entries.of_function(Entry("torch.load", "loaded")))
     for name in ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack"):
         replace(torch, name, entries.of_function(Entry("torch." + name, "copied")))

@@ -1,0 +1,57 @@
+"""Launches two kernels that may be planned to fail. In a rerun that traces bad values, it takes the place of the hook: it
+reports an origin. If the rerun does nothing else, it also reports that the hook has stopped, and stays, as a program may
+that catches the error. With "quiet", another thread is inside the hook's own CUDA calls while the kernel is launched."""
+import json
+import os
+import signal
+import sys
+import threading
+
+import cuda
+
+LINE = next(at for at, text in enumerate(open(__file__), 1) if text.rstrip().endswith("# TRUE LINE"))
+
+
+def report(kind, **members):
+    with open(f"{os.environ['CUDADIAG_SESSION']}/{os.getpid()}.values", "a") as file:
+        file.write(f"{os.getpid()} 1 {json.dumps({'kind': kind, **members}, separators=(',', ':'))}\n")
+
+
+def trace():
+    step = {"role": "made", "operator": "aten::add.Tensor", "value": 511, "stack": [[__file__, LINE, "<module>"]]}
+    report("checking", arguments=[], torch="2.11.0")
+    report("origin", operator="aten::embedding", argument="indices", index=[1], value=511, certain=True,
+           stack=[[__file__, LINE, "<module>"]], origin=[step])
+    if os.environ["CUDADIAG_PASS"] == "origin":
+        report("note", arguments=[], text="the Python hook stopped: AcceleratorError: CUDA error")
+        signal.pause()
+
+
+def enter_the_hook(package):
+    """Returns what ends the calls."""
+    busy, over = threading.Event(), threading.Event()
+
+    def hold():
+        package.recorder.quiet(True)
+        busy.set()
+        over.wait()
+        package.recorder.quiet(False)
+
+    threading.Thread(target=hold).start()
+    busy.wait()
+    return over.set
+
+
+package = getattr(sys, "_cudadiag_hook", None)
+cuda.start()
+cuda.allocate_as_pytorch_does()
+launch, parameters = cuda.kernel("smooth")
+others = cuda.kernel("other")
+stream = cuda.stream()
+if "CUDADIAG_ORIGINS" in os.environ:
+    trace()
+others[0](stream, others[1], None)
+leave = enter_the_hook(package) if package and "quiet" in sys.argv else int
+launch(stream, parameters, None)  # TRUE LINE
+leave()
+sys.exit(3 if cuda.driver.cuStreamSynchronize(stream) else 0)
