@@ -206,6 +206,8 @@ inline constexpr Field<std::uint64_t, 192> kEventsUnseen;
 
 // The size of a page of markers. 0 means 4096, because older recordings lack this field.
 inline constexpr Field<std::uint32_t, 200> kMarkerPage;
+// 1 if the words of `markers` are memory of the process, so that they are known only from `frozen`.
+inline constexpr Field<std::uint32_t, 204> kMarkersPrivate;
 inline constexpr std::size_t kSmallestMarkerPage = kMarkersPerPage * kMarkerSize;
 
 inline constexpr Field<std::uint64_t, 208> kCollectivesCalled;     // number of the latest call

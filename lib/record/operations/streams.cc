@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -83,14 +84,36 @@ std::uint32_t Streams::new_page(std::uint32_t context_place) {
   return kNotReady;
 }
 
+// Since Linux 6.5, the driver cannot pin the memory of a file on a disk. The words are then memory of this process, which
+// readers do not see before the freeze.
+bool Streams::keep_words_private() {
+  const LockGuard lock(mutex_);
+  const bool works = std::any_of(pages_.begin(), pages_.end(), [](const Page& page) { return page.device != 0; });
+  const auto& is_private = area::kMarkersPrivate;
+  if (wire::load(area_->header(), is_private) != 0) return true;
+  if (works || !area_->is_file()) return false;
+  // A child that shares the memory cannot move it by writing to it.
+  void* words = mmap(nullptr, area_->region_size(area::Region::markers), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (words == MAP_FAILED) return false;
+  markers_ = static_cast<std::byte*>(words);
+  wire::store_release(area_->header(), is_private, 1u);
+  return true;
+}
+
 bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
   auto state = context::Markers::off;
   if (mode_ != wire::Markers::off && driver_->can_mark()) {
     const RelaxedCapture relaxed(*driver_);
-    std::byte* memory = markers_ + page * area::kPage;
+    std::byte* memory = nullptr;
+    const auto registered = [&] {
+      memory = markers_ + page * area::kPage;
+      return driver_->mem_host_register(memory, area::kPage,
+                                        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    };
     CUdeviceptr device = 0;
-    CUresult result =
-        driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    CUresult result = registered();
+    if (result == CUDA_ERROR_INVALID_VALUE && keep_words_private()) result = registered();
     // A primary context becomes current before the driver has created it, so the caller must try again later.
     if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return false;
     if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);

@@ -120,7 +120,7 @@ class alignas(64) Streams {
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const {
-    return markers_ + wire::area::marker_place(stream, wire::area::kPage);
+    return markers_.load(std::memory_order_relaxed) + wire::area::marker_place(stream, wire::area::kPage);
   }
   // Returns true if the stream may have unfinished work: it is live, or it is the default stream of a thread that has
   // ended.
@@ -144,6 +144,7 @@ class alignas(64) Streams {
   bool reusable(std::uint32_t stream) const;
   // Returns kNone if no page is left, or kNotReady if the driver has not created the context yet.
   std::uint32_t new_page(std::uint32_t context);
+  bool keep_words_private();
   bool register_page(std::uint32_t context, std::uint32_t page);
 
   struct Page {
@@ -163,7 +164,8 @@ class alignas(64) Streams {
   }
 
   // Every operation reads these members, so they come first.
-  std::byte *streams_ = nullptr, *markers_ = nullptr;
+  std::byte* streams_ = nullptr;
+  std::atomic<std::byte*> markers_ = nullptr;  // in the area, unless they are private
   // version of the threads' caches; incremented when a handle may be reused
   std::atomic<std::uint32_t> generation_ = 1;
   std::atomic<int> captures_ = 0;

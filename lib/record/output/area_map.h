@@ -32,6 +32,7 @@ class AreaMap {
   wire::area::State state() const;
   void set_exit_status(int status);
   void note_events_unseen();  // see wire::area::kEventsUnseen
+  bool is_file() const { return arena_ == nullptr; }
   // Returns false only if it is certain that no other process has recorded.
   bool may_have_others() const;
   // Stores a second pair of readings of the tick counter and the system clock. From the two pairs, readers of the area

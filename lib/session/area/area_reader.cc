@@ -261,6 +261,8 @@ void AreaReader::read_streams() {
       stream.host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
     } else if (const std::byte* marker = regions_.marker(i)) {
       stream.marker = wire::load_acquire(marker, wire::marker::kCompleted);
+    } else {
+      stream.marker_issued = 0;
     }
   }
 }

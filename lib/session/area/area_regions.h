@@ -61,6 +61,7 @@ class AreaRegions {
   explicit AreaRegions(std::span<const std::byte> area) {
     const std::uint32_t page = wire::load(area.data(), wire::area::kMarkerPage);
     if (page % wire::area::kMarkerSize == 0) marker_page_ = std::max<std::size_t>(page, marker_page_);
+    markers_private_ = wire::load_acquire(area.data(), wire::area::kMarkersPrivate) != 0;
     for (std::size_t i = 0; i < wire::area::kRegions; ++i) {
       const std::byte* entry = area.data() + wire::area::kRegionTable + 16 * i;
       const std::uint64_t offset = wire::load(entry, wire::area::kRegionOffset);
@@ -86,13 +87,16 @@ class AreaRegions {
     return std::min(region(which).size() / size, most);
   }
 
+  // Returns null if the stream's marker cannot be read before the freeze.
   const std::byte* marker(std::size_t stream) const {
+    if (markers_private_) return nullptr;
     const std::span<const std::byte> markers = region(wire::area::Region::markers);
     const std::size_t place = wire::area::marker_place(stream, marker_page_);
     return place + wire::area::kMarkerSize <= markers.size() ? markers.data() + place : nullptr;
   }
 
  private:
+  bool markers_private_ = false;
   std::size_t marker_page_ = wire::area::kSmallestMarkerPage;
   std::array<std::span<const std::byte>, wire::area::kRegions> regions_{};
   std::uint64_t damaged_ = 0;

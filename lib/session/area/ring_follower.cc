@@ -157,11 +157,12 @@ std::vector<StreamProgress> stream_progress(std::span<const std::byte> area) {
     if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
     streams[i].created = std::max<std::uint64_t>(1, wire::load_acquire(entry, wire::stream::kCreated));
     streams[i].completed = wire::load_acquire(entry, wire::stream::kHostCompleted);
-    if (const std::byte* marker = regions.marker(i)) {
+    const std::byte* marker = regions.marker(i);
+    if (marker != nullptr) {
       streams[i].completed = std::max(streams[i].completed, wire::load_acquire(marker, wire::marker::kCompleted));
     }
     // Reads these two fields after `completed`, so that operations issued in between are included.
-    streams[i].marked = wire::load_acquire(entry, wire::stream::kMarkerIssued);
+    streams[i].marked = marker == nullptr ? 0 : wire::load_acquire(entry, wire::stream::kMarkerIssued);
     streams[i].issued = wire::load_acquire(entry, wire::stream::kIssued);
   }
   return streams;

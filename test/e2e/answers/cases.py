@@ -344,14 +344,6 @@ def file_size_limit_does_not_stop_the_program(machine):
               result.stderr, "why, and what to do")
 
 
-def recording_without_the_launcher(machine):
-    result = expect_success(machine.cudadiag("env"))
-    expect_in(result.stderr.removeprefix("cudadiag: "), result.stdout.splitlines(keepends=True)[-1], "what to do afterwards")
-    machine.plan(FAULT)
-    machine.plain("sh", "-c", result.stdout + '"$@"', "sh", *map(str, program("ten_launches.py")))
-    expect_true_line(machine.report(), "ten_launches.py")
-
-
 def thread_that_may_not_end_a_capture_ends_none(machine):
     machine.plan(targets.plan("capture_wrong_thread"))
     machine.run(machine.build / "targets/capture_wrong_thread")

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from harness import expect, expect_in, expect_success, in_namespace, program
+from harness import FAULT, expect, expect_in, expect_success, expect_true_line, in_namespace, program
 
 REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
 
@@ -54,6 +54,16 @@ def threads_that_wait_do_not_outlive_the_runtime(machine):
     for n in range(REPETITIONS):
         recorded = machine.run(machine.build / "targets" / "ends_before_runtime", options=["-q"], timeout=60)
         expect((recorded.returncode, recorded.stdout), (3, "ends\n"), f"run {n + 1}")
+
+
+def recording_without_the_launcher(machine):
+    result = expect_success(machine.cudadiag("env"))
+    expect_in(result.stderr.removeprefix("cudadiag: "), result.stdout.splitlines(keepends=True)[-1], "what to do afterwards")
+    machine.plan(FAULT)
+    machine.plain("sh", "-c", result.stdout + '"$@"', "sh", *map(str, program("ten_launches.py")))
+    report = machine.report()
+    expect_true_line(report, "ten_launches.py")
+    expect(report["findings"][0]["evidence"]["grade"], "bracketed", "grade, though no driver can pin the pages of a file")
 
 
 def program_recorded_through_env_ends_itself_after_its_failure_if_the_user_asks(machine):

@@ -1,5 +1,10 @@
 // Allocation, registration, copies and memsets.
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
 
 #include "api/api.h"
 
@@ -117,8 +122,25 @@ SIM_API(cuMemHostAlloc, quiet, (void** pp, std::size_t bytesize, unsigned int Fl
 
 SIM_API(cuMemFreeHost, quiet, (void* p), (p)) { return release(device_view(p), Memory::Kind::pinned); }
 
+// Since 6.5, Linux lets no driver pin the pages of a file on a disk.
+static bool is_of_disk(const void* memory) {
+  std::ifstream maps("/proc/self/maps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    char rights[8] = "", path[128] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s %*s %*s %*s %127s", &begin, &end, rights, path) < 3) continue;
+    const std::string_view name = path;
+    if (wanted >= begin && wanted < end) {
+      return rights[3] == 's' && name.starts_with('/') && !name.starts_with("/memfd:") && !name.starts_with("/dev/");
+    }
+  }
+  return false;
+}
+
 SIM_API(cuMemHostRegister_v2, quiet, (void* p, std::size_t bytesize, unsigned int Flags), (p, bytesize, Flags)) {
   static_cast<void>(Flags);
+  if (is_of_disk(p)) return CUDA_ERROR_INVALID_VALUE;
   return Gpu::instance().memory.enlist(sim::current_context()->uid, device_view(p), bytesize);
 }
 

@@ -24,6 +24,9 @@ TEST_CASE("a stream is certainly busy if a marker after its work is not written"
 
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 7u);
   CHECK(session::stream_progress(area.bytes())[0].certainly_busy());
+  wire::store(area.data(), wire::area::kMarkersPrivate, 1u);
+  CHECK(!session::stream_progress(area.bytes())[0].certainly_busy());
+  wire::store(area.data(), wire::area::kMarkersPrivate, 0u);
   wire::store(area.stream(0), wire::stream::kHostCompleted, 7u);
   CHECK(!session::stream_progress(area.bytes())[0].busy());
 }

@@ -98,6 +98,20 @@ TEST_CASE("a stream has its marker, or the frozen one after a freeze") {
   CHECK(record.streams[0].completed() == 3);
 }
 
+TEST_CASE("markers in memory of the process are known only from the freeze") {
+  AreaBuilder area;
+  area.live_stream(0);
+  wire::store(area.stream(0), wire::stream::kMarkerIssued, 7);
+  CHECK(read(area).streams[0].marker_issued == 7);
+  wire::store(area.data(), wire::area::kMarkersPrivate, 1);
+  CHECK(read(area).streams[0].marker_issued == 0);
+  area.state(wire::area::State::frozen);
+  wire::store(area.frozen(0), wire::frozen::kMarker, 2);
+  const auto record = read(area);
+  CHECK(record.streams[0].marker == 2);
+  CHECK(record.streams[0].marker_issued == 7);
+}
+
 TEST_CASE("an ordinal without a record is not an operation yet while its thread is inside the call") {
   AreaBuilder area;
   area.live_thread(0, 11, 2);
