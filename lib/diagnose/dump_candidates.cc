@@ -184,7 +184,7 @@ bool was_given(const DumpedFailure& exception, std::uint64_t pointer) {
   return false;
 }
 
-// Moves from the candidates of a failed graph to those that run the dump's kernel.
+// Finds the node of a failed graph that ran the dump's kernel.
 class NodeByDump {
  public:
   // `stale`: the freed memory to which the graph points; may be null.
@@ -318,6 +318,7 @@ void prove_by_own_dump(Failure& failure, const DumpedFailure& exception, symboli
   analyse::forget_stale_pointer(failure);
   const ProcessRecord& record = failure.process->record;
   auto& candidates = failure.candidates;
+  const session::Operation* launch = candidates.front().operation;
   const auto others = std::stable_partition(candidates.begin(), candidates.end(), [&](const auto& candidate) {
     return may_have_run_it(exception, record, candidate);
   });
@@ -332,6 +333,7 @@ void prove_by_own_dump(Failure& failure, const DumpedFailure& exception, symboli
     return;
   }
   const analyse::Candidate& first = candidates.front();
+  if (first.operation != launch) stale = nullptr;  // another graph points to that memory
   const bool one_line =
       std::all_of(candidates.begin(), others, [&](const auto& each) { return each.site() == first.site(); });
   const bool one_graph = std::all_of(candidates.begin(), others, [&](const auto& each) {

@@ -1,4 +1,4 @@
-// What programs print about failures on the GPU: assertions, compute-sanitizer, cuda-gdb.
+// Reads the text that failed assertions, compute-sanitizer and cuda-gdb print.
 #pragma once
 
 #include <array>

@@ -148,7 +148,7 @@ def case_of(name):
     for file in (each for room in ROOMS for each in room.glob("*.py")):
         if f"\ndef {name}(machine):" in file.read_text():
             return getattr(importlib.import_module(file.stem), name)
-    raise SystemExit(f"there is no case {name}")
+    raise SystemExit(f"no case is named {name}")
 
 
 def main(build, name, seconds="0"):

@@ -156,6 +156,31 @@ TEST_CASE("a dump proves that the kernel of a node got the freed memory to which
   }
 }
 
+TEST_CASE("a dump of one graph's kernel proves nothing about another graph that points to freed memory") {
+  constexpr std::uint64_t kFreed = 0x7f0000000000;
+  GraphRun run;
+  run.launch.ticks = 30;  // before the memory was freed
+  session::ProcessRecord& record = run.session.processes[0].record;
+  record.functions.emplace_back("_Z5otherv");
+  record.graphs.emplace_back(record.graphs[0]);
+  for (session::GraphNode& node : record.graphs[1].nodes) node.function = 2;
+  record.operations.push_back(run.launch);
+  session::Operation& other = record.operations[1];
+  other.graph = 2;
+  other.serial = 8;
+  other.ticks = 50;
+  record.allocations.push_back({.serial = 3, .address = kFreed, .bytes = 4096, .made = 10, .freed = 40});
+  record.stale_pointers.push_back({.serial = 8, .node = 1, .address = kFreed, .allocation = 3});
+  run.shown.state.emplace().parameters.assign(reinterpret_cast<const char*>(&kFreed), sizeof(kFreed));
+  const analyse::Failure failure = run.weighed([&](analyse::Failure& before) {
+    before.candidates = {{&record.operations[1], "next", 4}, {&record.operations[0], "or this", 3}};
+    analyse::blame_stale_pointer(before);
+  });
+  CHECK(failure.kind == analyse::Kind::graph_node);
+  CHECK(failure.stale == nullptr);
+  CHECK(failure.candidates.front().operation == &record.operations[0]);
+}
+
 TEST_CASE("a dump that was requested in the run that hangs is used for its own process only") {
   session::Session session;
   session.processes.resize(2);
