@@ -171,10 +171,13 @@ bool is_line_of(const Finding& finding, const Location& line) {
   });
 }
 
-// Returns the first operator on the finding's line that received a bad value. This is the operator that failed.
-std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes,
+// Returns the first operator on the finding's line that received a bad value. This is the operator that failed. `failed`:
+// the process that failed, if it is one of these. Another one may have used another value at the same line.
+std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes, const Process* failed,
                                 const symbolize::Symbolizer& symbolizer) {
+  const bool is_here = std::ranges::any_of(processes, [&](const Process& each) { return &each == failed; });
   for (const Process& process : processes) {
+    if (is_here && &process != failed) continue;
     for (const Delivery& delivery : process.deliveries) {
       if (!delivery.origin) continue;
       if (is_line_of(finding, line_of_user(symbolizer.stack(process, delivery.origin->stack))))
@@ -211,11 +214,14 @@ bool names_bad_value(const Finding& finding) {
                      [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
 }
 
-void add_origins(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
+void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
+                 const session::Session& session, const symbolize::Symbolizer& symbolizer) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
-    for (Finding& finding : report.findings) {
+    for (std::size_t f = 0; f < report.findings.size(); ++f) {
+      Finding& finding = report.findings[f];
       if (!analyse::is_asynchronous(finding.kind)) continue;
-      const auto traced = traced_of(finding, session.reruns[i], symbolizer);
+      const Process* failed = f < failures.size() && failures[f] != nullptr ? failures[f]->again_process : nullptr;
+      const auto traced = traced_of(finding, session.reruns[i], failed, symbolizer);
       std::vector<OriginStep> steps = traced ? steps_of(*traced, symbolizer) : std::vector<OriginStep>{};
       if (steps.empty()) continue;
       const bool is_seen = traced->origin->certain && is_value_of(finding, traced->origin->value);

@@ -117,7 +117,7 @@ Diagnosis diagnose(const Known& known) {
   // forked.
   note_forks(report, session, analysis, symbolizer);
   // Traces bad values among the arguments back to their origin.
-  add_origins(report, session, symbolizer);
+  add_origins(report, failures, session, symbolizer);
   // The rules for causes read everything above, so they run late.
   add_causes(report, session, analysis, failures);
   // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
