@@ -159,6 +159,7 @@ using session::Process;
 struct Traced {
   const Process* process = nullptr;
   const DeliveredOrigin* origin = nullptr;
+  bool alone = false;  // no other process can be the one that failed
 };
 
 // Returns true if `line` is a line of the finding. For an operator of a backward pass, this may be the line that called
@@ -171,20 +172,41 @@ bool is_line_of(const Finding& finding, const Location& line) {
   });
 }
 
-// Returns the first operator on the finding's line that received a bad value. This is the operator that failed. `failed`:
-// the process that failed, if it is one of these. Another one may have used another value at the same line.
+// Returns false if the value differs from the value in the confirmed failure. A difference means that the program
+// behaves differently from run to run.
+bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
+  const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
+                                [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
+  return bad == finding.arguments.end() || bad->first_value == value;
+}
+
+// Returns the first operator on the finding's line that received a bad value. This is the operator that failed.
+const DeliveredOrigin* origin_in(const Process& process, const Finding& finding,
+                                 const symbolize::Symbolizer& symbolizer) {
+  for (const Delivery& delivery : process.deliveries) {
+    if (!delivery.origin) continue;
+    if (is_line_of(finding, line_of_user(symbolizer.stack(process, delivery.origin->stack)))) return &*delivery.origin;
+  }
+  return nullptr;
+}
+
+// `failed`: the process that failed, if it is one of these. Another one may have used another value at the same line.
+// A rerun that only traces has no recorder, so there the value shows which process it was.
 std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes, const Process* failed,
                                 const symbolize::Symbolizer& symbolizer) {
   const bool is_here = std::ranges::any_of(processes, [&](const Process& each) { return &each == failed; });
+  std::optional<Traced> traced;
+  std::size_t found = 0;
   for (const Process& process : processes) {
     if (is_here && &process != failed) continue;
-    for (const Delivery& delivery : process.deliveries) {
-      if (!delivery.origin) continue;
-      if (is_line_of(finding, line_of_user(symbolizer.stack(process, delivery.origin->stack))))
-        return Traced{&process, &*delivery.origin};
-    }
+    const DeliveredOrigin* origin = origin_in(process, finding, symbolizer);
+    if (origin == nullptr) continue;
+    ++found;
+    if (!traced || (!is_value_of(finding, traced->origin->value) && is_value_of(finding, origin->value)))
+      traced = {&process, origin};
   }
-  return std::nullopt;
+  if (traced) traced->alone = found == 1;
+  return traced;
 }
 
 // Merges consecutive steps on one line into the first of them.
@@ -197,14 +219,6 @@ std::vector<OriginStep> steps_of(const Traced& traced, const symbolize::Symboliz
     steps.push_back({step.role, step.op, step.value, step.batch, step.sample, line});
   }
   return steps;
-}
-
-// Returns false if the value differs from the value in the confirmed failure. A difference means that the program
-// behaves differently from run to run.
-bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
-  const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
-                                [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
-  return bad == finding.arguments.end() || bad->first_value == value;
 }
 
 }  // namespace
@@ -224,7 +238,8 @@ void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& 
       const auto traced = traced_of(finding, session.reruns[i], failed, symbolizer);
       std::vector<OriginStep> steps = traced ? steps_of(*traced, symbolizer) : std::vector<OriginStep>{};
       if (steps.empty()) continue;
-      const bool is_seen = traced->origin->certain && is_value_of(finding, traced->origin->value);
+      const bool is_seen = traced->alone && traced->origin->certain && is_value_of(finding, traced->origin->value);
+      if (!is_seen && finding.origin && finding.origin->known_by == analyse::Fact::measured) continue;
       finding.origin =
           Origin{std::move(steps), traced->origin->index, is_seen ? analyse::Fact::measured : analyse::Fact::matched};
     }

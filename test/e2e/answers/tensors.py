@@ -90,6 +90,21 @@ def one_rerun_confirms_and_traces(machine):
     expect(_passes(machine.report()), [("record", "bracketed"), ("confirm", "proven")], "passes of bisect")
 
 
+def origin_is_of_the_process_that_failed(machine):
+    report = _stand_in(machine, ASSERTION, "child")
+    expect(_passes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
+    expect(report["findings"][0]["origin"][0]["grade"], "proven", "grade of the origin")
+
+
+def origin_of_one_of_two_processes_is_not_proven(machine):
+    machine.plan(ASSERTION)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    options = ["--rerun=always", "--no-values", "--no-device-pass"]
+    machine.run(*program("traced.py", "child"), options=options, timeout=60)
+    machine.cudadiag("bisect", "--isolated", "--origin", "--no-device-pass", timeout=110)
+    expect(machine.report()["findings"][0]["origin"][0]["grade"], "inferred", "grade of the origin")
+
+
 def rerun_that_traces_and_fails_in_another_way_proves_nothing(machine):
     for plan, said, outcome in (
             (f"{ASSERTION} run=1; {ASSERTION} run=3-", "did not fail", "did not fail"),

@@ -1,9 +1,11 @@
 """Launches two kernels that may be planned to fail. In a rerun that traces bad values, it takes the place of the hook: it
 reports an origin. If the rerun does nothing else, it also reports that the hook has stopped, and stays, as a program may
-that catches the error. With "quiet", another thread is inside the hook's own CUDA calls while the kernel is launched."""
+that catches the error. With "quiet", another thread is inside the hook's own CUDA calls while the kernel is launched. With
+"child", this program only reports the origin of another value, and a child does the rest."""
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -17,12 +19,12 @@ def report(kind, **members):
         file.write(f"{os.getpid()} 1 {json.dumps({'kind': kind, **members}, separators=(',', ':'))}\n")
 
 
-def trace():
-    step = {"role": "made", "operator": "aten::add.Tensor", "value": 511, "stack": [[__file__, LINE, "<module>"]]}
+def trace(value):
+    step = {"role": "made", "operator": "aten::add.Tensor", "value": value, "stack": [[__file__, LINE, "<module>"]]}
     report("checking", arguments=[], torch="2.11.0")
-    report("origin", operator="aten::embedding", argument="indices", index=[1], value=511, certain=True,
+    report("origin", operator="aten::embedding", argument="indices", index=[1], value=value, certain=True,
            stack=[[__file__, LINE, "<module>"]], origin=[step])
-    if os.environ["CUDADIAG_PASS"] == "origin":
+    if os.environ["CUDADIAG_PASS"] == "origin" and "child" not in sys.argv:
         report("note", arguments=[], text="the Python hook stopped: AcceleratorError: CUDA error")
         signal.pause()
 
@@ -49,8 +51,10 @@ launch, parameters = cuda.kernel("smooth")
 others = cuda.kernel("other")
 stream = cuda.stream()
 if "CUDADIAG_ORIGINS" in os.environ:
-    trace()
+    trace(7 if "child" in sys.argv else 511)
 others[0](stream, others[1], None)
+if "child" in sys.argv:
+    sys.exit(subprocess.run([sys.executable, __file__]).returncode)
 leave = enter_the_hook(package) if package and "quiet" in sys.argv else int
 launch(stream, parameters, None)  # TRUE LINE
 leave()
