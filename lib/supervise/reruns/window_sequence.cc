@@ -59,8 +59,10 @@ void WindowSequence::note(const analyse::Rerun& rerun) {
     without_values_ = true;
     return;
   }
+  // A program that failed in another way twice, with values and without, does so each time.
+  const bool fails_otherwise = outcome == Outcome::not_reached && rerun.end.bad && outcome == with_values_;
   without_values_ = without_values_ && outcome != with_values_;
-  if (++passed_ >= plan_.options.repeat) state_ = State::over;
+  if (++passed_ >= plan_.options.repeat || fails_otherwise) state_ = State::over;
 }
 
 }  // namespace cudadiag::supervise

@@ -22,8 +22,9 @@ class Search {
     without_values = step && step->without_values;
     return step ? step->window.text : "";
   }
-  void note(Outcome outcome, bool disturbed = false) {
+  void note(Outcome outcome, bool disturbed = false, bool bad_end = false) {
     analyse::Rerun rerun;
+    rerun.end.bad = bad_end;
     rerun.outcome = outcome;
     rerun.disturbed = disturbed;
     windows_.note(rerun);
@@ -108,6 +109,23 @@ TEST_CASE("one rerun reads no values if reading them may be why the previous one
     search.note(Outcome::failed);
     CHECK(search.next() == search.window(Reach::sites));
     CHECK(search.without_values);
+  }
+}
+
+TEST_CASE("no rerun repeats one that fails in another way with values and without") {
+  RerunPlan plan;
+  plan.options.repeat = 3;
+  Search search(plan);
+  search.next();
+  search.note(Outcome::not_reached, true, true);
+  CHECK(search.next() == search.window(Reach::calls));
+  SUBCASE("it fails in the same way") {
+    search.note(Outcome::not_reached, false, true);
+    CHECK(search.next().empty());
+  }
+  SUBCASE("it ends without an error") {
+    search.note(Outcome::not_reached);
+    CHECK(search.next() == search.window(Reach::calls));
   }
 }
 
