@@ -18,8 +18,7 @@
 #include "commands/commands.h"
 #include "launch/process.h"
 #include "launch/standard_descriptors.h"
-#include "launch/supervised/supervision.h"
-#include "launch/supervised/supervisor.h"
+#include "launch/supervisor.h"
 #include "options/command_line.h"
 #include "terminal/terminal.h"
 

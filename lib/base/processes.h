@@ -1,10 +1,13 @@
-// Reads from /proc which processes there are, and their states.
+// Reads from /proc which processes there are, and their states. Starts threads that a run can do without.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace cudadiag::base {
@@ -29,5 +32,15 @@ bool has_ended(Pid process);
 
 // Returns the name of the program, truncated by the kernel to 15 bytes; "" if the process is gone.
 std::string process_name(Pid process);
+
+// Starts a thread that a run can do without. Returns a non-joinable thread if the limit allows no more threads.
+template <typename Function>
+std::thread optional_thread(Function function) {
+  try {
+    return std::thread(std::move(function));
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
 
 }  // namespace cudadiag::base

@@ -15,7 +15,7 @@
 #include <ctime>
 #include <utility>
 
-#include "launch/optional_thread.h"
+#include "base/processes.h"
 #include "wire/area.h"
 #include "wire/arena.h"
 #include "wire/clock.h"
@@ -192,7 +192,7 @@ constexpr int kPatienceMilliseconds = 500;
 }  // namespace
 
 Watcher::Watcher(Arena& arena, SignalRelay& relay) : arena_(arena), seen_(arena.events()) {
-  thread_ = optional_thread([this, &relay] {
+  thread_ = base::optional_thread([this, &relay] {
     while (!stopping_.load(std::memory_order_acquire)) {
       const std::uint32_t now = arena_.wait_for_event(seen_, kPatienceMilliseconds);
       if (now == seen_ || stopping_.load(std::memory_order_acquire)) continue;

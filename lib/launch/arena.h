@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/file_descriptor.h"
-#include "launch/process.h"
+#include "launch/signals.h"
 #include "session/area/live_place.h"
 #include "session/notes/unrecorded.h"
 #include "session/session.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "launch/own_libraries.h"
+#include "launch/libraries.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::launch {

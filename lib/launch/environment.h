@@ -12,26 +12,6 @@
 
 namespace cudadiag::launch {
 
-// Returns copies of libcupti for a target that has not loaded one itself, best first. Searches $CUDADIAG_CUPTI,
-// $LD_LIBRARY_PATH, $CUDA_HOME, /usr/local/cuda*, the system's folders, and the wheels of the Python environment of
-// `command`. Runs no program.
-std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
-// Returns one sentence for each path in $CUDADIAG_CUPTI that is not a file.
-std::vector<std::string> missing_cupti();
-// The hint to print after each sentence from missing_cupti().
-inline constexpr const char* kCorrectCupti = "correct it, or unset it";
-
-// Splits an environment variable that contains a colon-separated list of paths.
-std::vector<std::string> listed_paths(const char* variable);
-
-// Returns the package folders of the Python environment that `command` uses, most likely first. The environment is
-// $VIRTUAL_ENV, or the prefix that contains the command if there is an interpreter next to the command.
-std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
-// Returns the files named `name` in the folders from python_packages(), most likely first. Skips files that other users
-// can write to.
-std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
-                                                            const std::filesystem::path& name);
-
 struct Variable {
   std::string name, value;
 };

@@ -1,6 +1,5 @@
 #include "launch/process.h"
 
-#include <boost/version.hpp>
 #if BOOST_VERSION >= 108600
 #define BOOST_PROCESS_VERSION 1
 #include <boost/process/v1/child.hpp>
@@ -20,17 +19,19 @@ namespace bp = boost::process;
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/version.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "base/processes.h"
 #include "base/text.h"
-#include "launch/children.h"
-#include "launch/command_path.h"
-#include "launch/supervised/process_tree.h"
+#include "launch/process_tree.h"
 #include "wire/names/environment.h"
 
 namespace cudadiag::launch {
@@ -314,6 +315,62 @@ void exit_like(const session::ProcessEnd& end) {
   // The init process of a container cannot kill itself with a signal. It exits with the status that a shell would
   // report for the signal.
   std::_Exit(128 + *end.signal);
+}
+
+namespace {
+
+int executable_error(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno == EACCES ? EACCES : ENOENT;
+  if (!S_ISREG(status.st_mode) || ::access(path.c_str(), X_OK) != 0) return EACCES;
+  return 0;
+}
+
+}  // namespace
+
+CommandPath find_command(const std::string& name, const std::string& folder) {
+  if (name.empty()) return {"", ENOENT};
+  if (name.find('/') != std::string::npos) {
+    const std::string path = (std::filesystem::path(folder) / name).string();
+    const int error = executable_error(path);
+    return {error == 0 ? path : "", error};
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "/usr/local/bin:/usr/bin:/bin" : variable;
+  int error = ENOENT;
+  while (true) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string searched(rest.substr(0, end));
+    const std::string path = (searched.empty() ? "." : searched) + "/" + name;
+    const int found = executable_error(path);
+    if (found == 0) return {path, 0};
+    if (found == EACCES) error = EACCES;
+    if (end == rest.size()) return {"", error};
+    rest.remove_prefix(end + 1);
+  }
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_trusted(const struct stat& status, uid_t also) {
+  const bool owned = status.st_uid == 0 || status.st_uid == ::geteuid() || status.st_uid == also;
+  const bool is_sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+  return owned && ((status.st_mode & S_IWOTH) == 0 || is_sticky_folder);
+}
+
+}  // namespace
+
+bool only_trusted_can_write(const fs::path& file, uid_t also) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error) return false;
+  for (fs::path part = real;; part = part.parent_path()) {
+    struct stat status {};
+    if (::stat(part.c_str(), &status) != 0 || !is_trusted(status, also)) return false;
+    if (part == part.root_path()) return true;
+  }
 }
 
 }  // namespace cudadiag::launch

@@ -1,11 +1,12 @@
-// Runs the target as a child process. The target has the same process group, terminal and signal settings as this
-// process.
+// Finds the program that a command names, and runs it as a child process. The target has the same process group, terminal
+// and signal settings as this process.
 #pragma once
 
 #include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,36 +18,6 @@ namespace cudadiag::launch {
 struct SpawnFailure {
   int exit_status;  // 125: cudadiag failed, 126: found but not executable, 127: not found
   base::Error failure;
-};
-
-struct ReceivedSignal {
-  int number;
-  pid_t sender;  // 0 if unknown
-};
-
-// Returns the last INT, QUIT, TERM or HUP that this process received since the last SignalRelay was created. Returns 0
-// if there was none.
-int ending_signal();
-inline bool asked_to_end() { return ending_signal() != 0; }
-
-// Handles the signals that a launcher relays, for the lifetime of this object. Only one may exist at a time. A signal
-// that was ignored when this process started stays ignored, here and in the target. A signal that was blocked at that
-// time stays blocked in the target.
-class SignalRelay {
- public:
-  SignalRelay();
-  ~SignalRelay();
-  SignalRelay(const SignalRelay&) = delete;
-  SignalRelay& operator=(const SignalRelay&) = delete;
-
-  // Waits for a signal, the exit of a child, or wake(), for at most `milliseconds`.
-  void wait(int milliseconds);
-  // Makes wait() return. May be called from any thread.
-  void wake();
-  // Returns the signals that other processes sent to this process or to its group, each signal once, oldest first. The
-  // kernel does not say which of the two was the destination.
-  std::vector<ReceivedSignal> take_signals();
-  bool interrupted() const { return asked_to_end(); }
 };
 
 // Makes targets start with the signal's current action, even if this process changes that action later.
@@ -105,7 +76,7 @@ class Target {
   // Sends the signal to the target, its group, and processes(). Returns false if none of them exists.
   bool signal_all(int signal) const;
 
-  // Reaps this process's children (launch/children.h). Returns true once the target has exited.
+  // Reaps this process's children (launch/process_tree.h). Returns true once the target has exited.
   bool reap();
   const session::ProcessEnd& end() const { return end_; }
 
@@ -121,5 +92,20 @@ class Target {
 
 // Ends this process as the target ended: with the same exit status, or by the same signal but without a core dump.
 [[noreturn]] void exit_like(const session::ProcessEnd& end);
+
+struct CommandPath {
+  std::string path;  // empty if no executable file was found
+  int error = 0;     // ENOENT or EACCES if `path` is empty
+};
+
+// Resolves a relative path from `folder`; from the working folder if it is empty.
+CommandPath find_command(const std::string& name, const std::string& folder = "");
+
+// A file from which cudadiag runs code, and that the user did not choose, must come from the user, root, or the owner of
+// the program that the user runs. Returns true if no untrusted user can write to the file or to any folder above it. Each of these must be owned by
+// this process's effective user, root or `also`. A folder that others can write to is accepted only if it is sticky,
+// like /tmp: nobody can replace another user's entries in it. Symbolic links are resolved first. Returns false if any
+// part of the path cannot be inspected.
+bool only_trusted_can_write(const std::filesystem::path& file, uid_t also);
 
 }  // namespace cudadiag::launch

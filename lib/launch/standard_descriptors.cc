@@ -1,10 +1,14 @@
 #include "launch/standard_descriptors.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <initializer_list>
 
@@ -38,6 +42,98 @@ void close_all_but(std::span<const int> kept) {
 bool was_closed(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   return flags < 0 ? errno == EBADF : (flags & O_PATH) != 0;
+}
+
+using base::FileDescriptor;
+namespace {
+
+int bytes_in(int pipe) {
+  int bytes = 0;
+  return ::ioctl(pipe, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+// Returns a new pipe with the contents of `pipe`, which tee(2) does not consume. Returns an invalid descriptor if they do
+// not all fit: a user with many pipes gets only small ones.
+FileDescriptor copy_of(int pipe) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
+  FileDescriptor from(ends[0]);
+  const FileDescriptor to(ends[1]);
+  const int room = ::fcntl(pipe, F_GETPIPE_SZ);
+  if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
+  // For an empty pipe without a writer, tee() returns 0 rather than an error.
+  if (::tee(pipe, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) < 0) return {};
+  return bytes_in(from.get()) == bytes_in(pipe) ? std::move(from) : FileDescriptor();
+}
+
+}  // namespace
+
+Input::Input(int number) : number_(number) {
+  struct stat status {};
+  if (was_closed(number) || ::fstat(number, &status) != 0) return;
+  if (S_ISREG(status.st_mode)) {
+    kind_ = Kind::file;
+    offset_ = ::lseek(number, 0, SEEK_CUR);
+  } else if (::isatty(number) != 0) {
+    kind_ = Kind::terminal;
+  } else if (S_ISCHR(status.st_mode)) {
+    kind_ = Kind::device;
+  } else {
+    kind_ = S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::other;
+    had_something_ = has_something();
+    had_writer_ = !is_at_end();
+    if (kind_ == Kind::pipe && had_something_) copy_pipe();
+  }
+}
+
+// Returns true if no process has the write end open.
+bool Input::is_at_end() const {
+  pollfd source{number_, POLLIN, 0};
+  return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
+}
+
+bool Input::has_something() const {
+  pollfd source{number_, POLLIN, 0};
+  return ::poll(&source, 1, 0) > 0;
+}
+
+// Copies nothing while the pipe has a writer, because the copy could be incomplete.
+void Input::copy_pipe() {
+  pollfd source{number_, POLLIN, 0};
+  if (::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0) copied_ = copy_of(number_);
+}
+
+std::string Input::obstacle() const {
+  if (kind_ == Kind::terminal) return "its input is a terminal";
+  if (!is_stream() || copied_.valid()) return "";
+  if (gave_something()) return "its input is a pipe that cannot be read again";
+  // The target may have read data that a writer added while the target ran. The pipe shows no trace of such data
+  // afterwards.
+  if (had_writer_) return "its input is a pipe that another process could write to";
+  return "";
+}
+
+bool Input::gave_something() const { return had_something_ || has_something(); }
+
+bool Input::was_read() const {
+  if (kind_ == Kind::file) return ::lseek(number_, 0, SEEK_CUR) != offset_;
+  if (copied_.valid()) return bytes_in(number_) < bytes_in(copied_.get());
+  return is_stream() && gave_something();
+}
+
+FileDescriptor Input::again() const {
+  // Reading a pipe consumes its contents, so each rerun gets a copy of its own.
+  if (copied_.valid()) return copy_of(copied_.get());
+  FileDescriptor opened;
+  if (kind_ == Kind::file || kind_ == Kind::device) {
+    const std::string path = "/proc/self/fd/" + std::to_string(number_);
+    opened = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  if (kind_ == Kind::file) {
+    if (opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
+    return opened;
+  }
+  return opened.valid() ? std::move(opened) : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace cudadiag::launch

@@ -1,5 +1,5 @@
 // Repeats a saved launch in this process. The launch may kill the process, so only a child process calls this
-// (supervise/replays/launch_player.h).
+// (supervise/launch_player.h).
 #pragma once
 
 #include <filesystem>

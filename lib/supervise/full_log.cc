@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "launch/optional_thread.h"
+#include "base/processes.h"
 #include "session/area/ring_follower.h"
 #include "session/log/full_log.h"
 #include "wire/area.h"
@@ -45,7 +45,7 @@ struct FullLog::Logged {
 };
 
 FullLog::FullLog(const launch::Arena& arena, std::filesystem::path folder)
-    : arena_(arena), folder_(std::move(folder)), thread_(launch::optional_thread([this] { run(); })) {}
+    : arena_(arena), folder_(std::move(folder)), thread_(base::optional_thread([this] { run(); })) {}
 
 FullLog::~FullLog() { stop(); }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "launch/optional_thread.h"
+#include "base/processes.h"
 #include "races/backlog.h"
 #include "races/feed.h"
 #include "session/area/area_regions.h"
@@ -101,7 +101,7 @@ struct RaceWatch::Watched {
 RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
                      std::string disassembler)
     : arena_(arena), relay_(relay), modes_(modules_in(pass_folder), std::move(disassembler)) {
-  thread_ = launch::optional_thread([this] { run(); });
+  thread_ = base::optional_thread([this] { run(); });
 }
 
 RaceWatch::~RaceWatch() {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "launch/arena.h"
-#include "launch/process.h"
+#include "launch/signals.h"
 #include "session/notes/races.h"
-#include "supervise/tools/kernel_modes.h"
+#include "supervise/kernel_modes.h"
 
 namespace cudadiag::supervise {
 

@@ -14,12 +14,12 @@
 #include "diagnose/session_state.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
-#include "launch/nvml.h"
-#include "launch/process.h"
+#include "launch/gpus.h"
+#include "launch/signals.h"
 #include "session/session_writer.h"
 #include "supervise/beginning.h"
 #include "supervise/full_log.h"
-#include "supervise/python_start.h"
+#include "supervise/python_requests.h"
 #include "supervise/stall_watch.h"
 
 namespace cudadiag::supervise {

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "launch/process.h"
+#include "launch/signals.h"
 #include "supervise/recorded_processes.h"
 
 namespace cudadiag::supervise {

@@ -11,6 +11,7 @@
 
 #include "launch/arena.h"
 #include "launch/process.h"
+#include "launch/signals.h"
 #include "supervise/full_log.h"
 #include "supervise/race_watch.h"
 #include "supervise/stall_watch.h"

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "base/processes.h"
-#include "launch/gpu_processes.h"
-#include "launch/own_libraries.h"
+#include "launch/gpus.h"
+#include "launch/libraries.h"
 #include "supervise/recorded_processes.h"
 #include "wire/area.h"
 #include "wire/names/environment.h"

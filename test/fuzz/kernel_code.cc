@@ -1,5 +1,5 @@
 // Fuzzes the search for a kernel's code in a file of device code.
-#include "supervise/tools/kernel_code.h"
+#include "supervise/kernel_code.h"
 
 using namespace cudadiag;
 

@@ -7,7 +7,7 @@
 #include "record/rerun/window.h"
 #include "record/this_thread.h"
 #include "session/area/live_place.h"
-#include "supervise/watched_lines.h"
+#include "supervise/python_requests.h"
 
 using namespace cudadiag;
 

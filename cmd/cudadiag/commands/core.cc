@@ -15,9 +15,8 @@
 #include "options/shared_options.h"
 #include "report/page.h"
 #include "run/rerun_speech.h"
-#include "supervise/tools/disassembly.h"
-#include "supervise/tools/external_tools.h"
-#include "supervise/tools/toolkit.h"
+#include "supervise/kernel_code.h"
+#include "supervise/toolkit.h"
 #include "symbolize/device_testimony.h"
 #include "terminal/terminal.h"
 

@@ -10,7 +10,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "launch/environment.h"
-#include "launch/own_libraries.h"
+#include "launch/libraries.h"
 #include "options/shared_options.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"

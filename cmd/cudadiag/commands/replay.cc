@@ -25,8 +25,8 @@
 #include "replay/player.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
-#include "supervise/replays/launch_player.h"
-#include "supervise/tools/external_tools.h"
+#include "supervise/launch_player.h"
+#include "supervise/toolkit.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

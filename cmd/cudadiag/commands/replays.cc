@@ -17,10 +17,10 @@
 #include "base/printable.h"
 #include "diagnose/words.h"
 #include "evidence/tool_text.h"
-#include "launch/process.h"
+#include "launch/signals.h"
 #include "replay/verdict.h"
 #include "report/finding_text.h"
-#include "supervise/tools/external_tools.h"
+#include "supervise/toolkit.h"
 
 namespace cudadiag::command {
 namespace {

@@ -12,7 +12,7 @@
 #include "replay/player.h"
 #include "replay/verdict.h"
 #include "session/notes/replay_tally.h"
-#include "supervise/replays/launch_player.h"
+#include "supervise/launch_player.h"
 
 namespace cudadiag::command {
 

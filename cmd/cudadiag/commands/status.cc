@@ -34,7 +34,7 @@
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
-#include "supervise/reruns/dump_request.h"
+#include "supervise/reruns/gpu_dumps.h"
 #include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 #include "wire/hash.h"

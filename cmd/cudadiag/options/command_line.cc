@@ -12,7 +12,7 @@
 #include <memory>
 #include <set>
 
-#include "launch/command_path.h"
+#include "launch/process.h"
 #include "report/page.h"
 #include "wire/area.h"
 

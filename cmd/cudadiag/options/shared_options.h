@@ -11,7 +11,7 @@
 #include "report/writers.h"
 #include "run/run_options.h"
 #include "session/session.h"
-#include "supervise/reruns/rerun_options.h"
+#include "supervise/reruns/rerun_policy.h"
 
 namespace cudadiag::command {
 

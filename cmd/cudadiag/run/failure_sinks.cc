@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_descriptor.h"
-#include "launch/children.h"
-#include "launch/endable_work.h"
+#include "launch/process_tree.h"
+#include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "report/writers.h"
 #include "run/watched_run.h"

@@ -15,7 +15,6 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
-#include "supervise/reruns/rerun_times.h"
 #include "terminal/consent.h"
 #include "terminal/terminal.h"
 

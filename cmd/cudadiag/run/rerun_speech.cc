@@ -5,7 +5,7 @@
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "session/session_folders.h"
-#include "supervise/tools/external_tools.h"
+#include "supervise/toolkit.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "supervise/reruns/passes.h"
-#include "supervise/reruns/rerun_listener.h"
+#include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "terminal/terminal.h"
 

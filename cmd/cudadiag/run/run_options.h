@@ -6,7 +6,7 @@
 
 #include "report/writers.h"
 #include "supervise/recording.h"
-#include "supervise/reruns/rerun_options.h"
+#include "supervise/reruns/rerun_policy.h"
 
 namespace cudadiag::command {
 

@@ -20,8 +20,8 @@
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"
+#include "supervise/python_requests.h"
 #include "supervise/reruns/passes.h"
-#include "supervise/watched_lines.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "diagnose/facts/model.h"
-#include "launch/input.h"
-#include "launch/process.h"
+#include "launch/signals.h"
+#include "launch/standard_descriptors.h"
 #include "run/run_options.h"
 #include "supervise/recording.h"
 

@@ -34,7 +34,7 @@
 #include "session/ownership.h"
 #include "session/plain_file.h"
 #include "session/session_writer.h"
-#include "supervise/reruns/replay.h"
+#include "supervise/reruns/replays.h"
 #include "symbolize/source_file.h"
 #include "terminal/terminal.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "launch/process.h"
+#include "launch/signals.h"
 
 namespace cudadiag::command {
 

@@ -17,9 +17,9 @@
 #include "base/printable.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "launch/process.h"
+#include "launch/signals.h"
 #include "report/page.h"
-#include "supervise/tools/external_tools.h"
+#include "supervise/toolkit.h"
 
 namespace cudadiag::command {
 

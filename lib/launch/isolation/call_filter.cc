@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
-#include "launch/children.h"
 #include "launch/isolation/call_rules.h"
+#include "launch/process_tree.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -25,10 +25,9 @@
 #include <utility>
 
 #include "base/processes.h"
-#include "launch/isolation/endpoint.h"
-#include "launch/isolation/private_network.h"
+#include "launch/isolation/namespaces.h"
 #include "launch/isolation/seen_path.h"
-#include "launch/supervised/process_tree.h"
+#include "launch/process_tree.h"
 
 namespace cudadiag::launch {
 namespace {

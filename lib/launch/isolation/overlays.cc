@@ -23,8 +23,8 @@
 
 #include "base/plain_folder.h"
 #include "base/text.h"
-#include "launch/children.h"
 #include "launch/isolation/isolation.h"
+#include "launch/process_tree.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -9,8 +9,8 @@
 #include "analyse/steps.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"
-#include "supervise/reruns/device_pass.h"
-#include "supervise/reruns/suspect_lines.h"
+#include "supervise/python_requests.h"
+#include "supervise/reruns/gpu_dumps.h"
 #include "wire/cuda_codes.h"
 #include "wire/names/record_options.h"
 

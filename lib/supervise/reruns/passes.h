@@ -29,7 +29,7 @@
 #include "analyse/analysis.h"
 #include "diagnose/session_state.h"
 #include "session/session.h"
-#include "supervise/reruns/rerun_options.h"
+#include "supervise/reruns/rerun_policy.h"
 
 namespace cudadiag::supervise {
 

@@ -1,10 +1,13 @@
-// Decides whether cudadiag may rerun a failed run without asking the user. The rerun must be quick and isolated.
+// The conditions of reruns: whether cudadiag may rerun a failed run without asking the user, with which options, and for
+// how long. Without asking, a rerun must be quick and isolated.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "launch/input.h"
+#include "analyse/rerun_window.h"
+#include "launch/standard_descriptors.h"
 #include "session/session.h"
 
 namespace cudadiag::supervise {
@@ -41,5 +44,44 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
 // rerun can be isolated.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                bool isolated);
+
+struct RerunOptions {
+  unsigned repeat = 1;                  // give up after this many reruns without a failure
+  bool show = false;                    // show their output on standard error
+  bool device = true;                   // run a pass for a GPU core dump
+  bool hang_dump = false;               // run a pass for a GPU core dump of a hang
+  bool values = true;                   // read the arguments of the suspects
+  bool origin = false;                  // trace bad values in one pass, whatever the failure is
+  bool save_inputs = false;             // save the failing call with its tensors, and a script that repeats it
+  bool save_launch = false;             // save the failing launch with its memory, to repeat it on its own
+  unsigned save_limit = 2048;           // MiB that a saved call or launch may take
+  bool keep_core = false;               // keep the dump, however large it is
+  bool cross_check = false;             // run cuda-gdb on the dump
+  bool sanitize = false;                // run a pass under compute-sanitizer
+  std::optional<unsigned> write_limit;  // MiB that an isolated rerun may write, all of which is thrown away; 0: nothing
+  double patience = 5;                  // how many seconds to wait for one operation
+  std::optional<double> time_limit;     // seconds for one rerun; the default depends on the first run
+
+  // How many bytes of the failing call's tensors may be saved; 0: save none.
+  std::uint64_t saved_bytes() const { return save_inputs ? std::uint64_t{save_limit} << 20 : 0; }
+};
+
+struct RerunPlan {
+  RerunOptions options;
+  std::optional<analyse::Reach> reach{};         // a fixed reach; by default, it grows
+  std::optional<analyse::RerunWindow> window{};  // a window that the user chose
+  const launch::Input* input = nullptr;          // null for /dev/null
+  bool isolated = false;                         // the reruns are isolated, so they can change nothing
+};
+
+// Returns how many seconds a rerun will probably take until it fails.
+double expected_seconds(const session::Session& session);
+
+// Returns the longest period, in seconds, in which the first run issued no operation. If this is unknown, returns the
+// duration of the whole run.
+double longest_pause(const session::Session& session);
+
+// Returns `window` (wire/rerun/window.h) with an added item that limits the time for each operation.
+std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "launch/command_path.h"
+#include "launch/process.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -1,5 +1,3 @@
-#include "launch/command_path.h"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "launch/process.h"
 #include "unit/scratch_folder.h"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "launch/endable_work.h"
-
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,7 +5,7 @@
 
 #include <chrono>
 
-#include "launch/process.h"
+#include "launch/signals.h"
 
 using namespace cudadiag;
 

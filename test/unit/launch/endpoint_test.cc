@@ -1,11 +1,11 @@
-#include "launch/isolation/endpoint.h"
-
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <string>
+
+#include "launch/isolation/namespaces.h"
 
 namespace {
 

@@ -30,7 +30,7 @@
 #include "base/file_descriptor.h"
 #include "launch/isolation/call_judge.h"
 #include "launch/isolation/call_rules.h"
-#include "launch/supervised/process_tree.h"
+#include "launch/process_tree.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

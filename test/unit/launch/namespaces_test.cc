@@ -1,4 +1,6 @@
 // Tests private networks and overlays in child processes, because a process cannot leave its namespaces.
+#include "launch/isolation/namespaces.h"
+
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -26,7 +28,6 @@
 
 #include "base/file_descriptor.h"
 #include "launch/isolation/overlays.h"
-#include "launch/isolation/private_network.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -14,8 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "launch/input.h"
 #include "launch/process.h"
+#include "launch/signals.h"
+#include "launch/standard_descriptors.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

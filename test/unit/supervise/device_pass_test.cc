@@ -1,10 +1,9 @@
-#include "supervise/reruns/device_pass.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "supervise/reruns/gpu_dumps.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::supervise {

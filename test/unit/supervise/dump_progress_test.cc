@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include "supervise/reruns/dump_request.h"
+#include "supervise/reruns/gpu_dumps.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -1,5 +1,3 @@
-#include "supervise/reruns/dump_request.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "supervise/reruns/gpu_dumps.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::supervise {

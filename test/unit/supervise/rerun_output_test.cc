@@ -1,5 +1,3 @@
-#include "supervise/reruns/rerun_output.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "supervise/reruns/rerun_watch.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

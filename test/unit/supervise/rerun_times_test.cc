@@ -1,9 +1,8 @@
-#include "supervise/reruns/rerun_times.h"
-
 #include <doctest/doctest.h>
 
 #include <array>
 
+#include "supervise/reruns/rerun_policy.h"
 #include "unit/supervise/failing_session.h"
 
 namespace cudadiag::supervise {

@@ -1,7 +1,6 @@
-#include "supervise/watched_lines.h"
-
 #include <doctest/doctest.h>
 
+#include "supervise/python_requests.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::supervise {

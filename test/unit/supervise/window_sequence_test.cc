@@ -1,7 +1,6 @@
-#include "supervise/reruns/window_sequence.h"
-
 #include <doctest/doctest.h>
 
+#include "supervise/reruns/rerun_sequence.h"
 #include "unit/supervise/failing_session.h"
 
 namespace cudadiag::supervise {
