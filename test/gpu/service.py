@@ -4,11 +4,13 @@ its only run reports when it fails after thousands of requests.
 
 Usage: service.py BUILD                           the failure, with --once, env --once, hooks and CUPTI
        service.py BUILD --rounds 6 --seconds 20   the cost: plain, run, --once and env in turn, in each round
+       service.py BUILD --switched --seconds 40   the cost in one process each, with the wrappers and without in turn
 Needs a GPU, PyTorch and Triton; without them, it says so and counts nothing (77).
 
 For the cost, four services are started once and stay warm; only one of them has requests at a time. Tokens per second and
 the 99th percentile of the time per token are compared with plain in the same round, and given with the 95 % interval of
-the mean over the rounds. The test fails if an interval lies above 1 %.
+the mean over the rounds. The test fails if an interval lies above 1 %. Two processes of the same way differ by a few per
+cent throughout. With --switched, one process therefore removes and restores the recorder's wrappers every 20 steps.
 
 The report of the failure must give the line that captured the failing node, the node and the line of the replay. With a
 GPU core dump, it must also give the device line, and is proven. Without a dump, a kernel that was launched just before the
@@ -59,11 +61,20 @@ def interval(values, plain):
     return tuple(100 * math.expm1(min(each, 700)) for each in (mean, mean - half, mean + half))
 
 
-class Service:
-    """A service in a process group of its own."""
+def interval_of_median(values):
+    """Returns median, lower and upper end of its 95 % interval, from the ranks between which a sample's median may lie."""
+    ranked, half = sorted(values), 0.98 * len(values) ** 0.5
+    middle = len(ranked) / 2
+    return statistics.median(ranked), ranked[max(0, int(middle - half))], ranked[min(len(ranked) - 1, int(middle + half))]
 
-    def __init__(self, cudadiag, way, folder, *arguments):
+
+class Service:
+    """A service in a process group of its own. `preload`: a library for the program, but not for cudadiag."""
+
+    def __init__(self, cudadiag, way, folder, *arguments, preload=None):
         program = [sys.executable, str(PROGRAM), *map(str, arguments)]
+        if preload:
+            program = ["sh", "-c", 'LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$0 exec "$@"', str(preload), *program]
         self.cudadiag, self.folder = str(cudadiag), folder
         self.err = folder / "stderr"
         folder.mkdir(parents=True)
@@ -211,6 +222,32 @@ def cost(cudadiag, folder, options):
     return 1 if failed else 0
 
 
+def switched(cudadiag, way, folder, options):
+    """Prints what the recorder's wrappers cost within one process. Returns whether an interval lies above the limit."""
+    service = Service(cudadiag, COST_WAYS[way], folder, "switched", preload=options.build / "gpu/libswitched_hooks.so")
+    try:
+        service.await_start()
+        load = Load(service)
+        time.sleep(options.seconds)
+        _, slices = service.ask("GET", "/slices")
+        load.stop()
+    finally:
+        service.close()
+    pairs = [dict(slices[i:i + 2]) for i in range(0, len(slices), 2)]
+    blocks = [pairs[i:i + 20] for i in range(0, len(pairs) - 19, 20)]
+
+    def slow_step(block, on):
+        seconds = sorted(each for pair in block for each in pair[on])
+        return seconds[len(seconds) * 99 // 100]
+    median, low, high = (100 * (each - 1) for each in interval_of_median([sum(each[1]) / sum(each[0]) for each in pairs]))
+    of_slow = interval([slow_step(block, 1) for block in blocks], [slow_step(block, 0) for block in blocks])
+    step = 1000 * statistics.median(each for pair in pairs for each in pair[0])
+    print(f"{way}: {len(pairs)} pairs of slices; median step without the wrappers {step:.2f} ms\n"
+          f"{way}: time per step {median:+.2f} % ({low:+.2f} to {high:+.2f}); "
+          f"99th percentile {of_slow[0]:+.2f} % ({of_slow[1]:+.2f} to {of_slow[2]:+.2f})", flush=True)
+    return low > MOST_PERCENT or of_slow[1] > MOST_PERCENT
+
+
 def shortfalls(way, finding):
     """Returns what is wrong with the answer."""
     related = {each["role"]: each["line"] for each in finding["related"]}
@@ -249,7 +286,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--rounds", type=int, default=0, help="measure the cost in so many rounds")
-    parser.add_argument("--seconds", type=float, default=20, help="how long each way runs in a round (default 20)")
+    parser.add_argument("--switched", action="store_true", help="measure the cost within one process")
+    parser.add_argument("--seconds", type=float, default=20, help="how long each way runs, in a round or switched (default 20)")
     parser.add_argument("--way", action="append", choices=FAILURE_WAYS, help="only these ways, for the failure")
     parser.add_argument("--json", type=pathlib.Path, help="write the measurements to this file")
     options = parser.parse_args()
@@ -259,6 +297,8 @@ def main():
         return run.CANNOT_RUN_HERE
     cudadiag, failed = options.build / "bin/cudadiag", 0
     with tempfile.TemporaryDirectory() as folder:
+        if options.switched:
+            return max(switched(cudadiag, way, pathlib.Path(folder) / way, options) for way in ("run", "once", "env"))
         if options.rounds:
             return cost(cudadiag, pathlib.Path(folder), options)
         for way in options.way or FAILURE_WAYS:

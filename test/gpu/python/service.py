@@ -1,12 +1,16 @@
 """A language model behind HTTP, built as vLLM and SGLang are: continuous batching, a cache in pages, decode graphs for
 several batch sizes that share a pool, a stream of its own for copies.
 
-service.py [FAILS_AT]: prints its port. POST /generate answers with tokens, GET /statistics with what has happened since
-the last time. After FAILS_AT requests, the cache is replaced, but the graphs still read the old one.
+service.py [FAILS_AT | switched]: prints its port. POST /generate answers with tokens, GET /statistics with what has
+happened since the last time. After FAILS_AT requests, the cache is replaced, but the graphs still read the old one.
+With switched, every second slice of steps runs without the recorder's wrappers (test/bench/gpu/switched_hooks.cc), and
+GET /slices answers with [whether the wrappers were there, seconds of each step] for each slice.
 """
+import ctypes
 import http.server
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -16,7 +20,9 @@ import triton
 import triton.language as tl
 from batching import PAGE, Batcher, Request, chosen_size
 
-FAILS_AT = int(sys.argv[1]) if len(sys.argv) > 1 else None
+SWITCHED = sys.argv[1:] == ["switched"]
+FAILS_AT = int(sys.argv[1]) if len(sys.argv) > 1 and not SWITCHED else None
+STEPS_OF_SLICE, WARM_UP = 20, 2  # switching evicts data from the caches
 LAYERS, WIDTH, HEADS, WORDS = 6, 512, 8, 4096
 SIZES = (1, 2, 4, 8, 16, 32)
 PAGES, PAGES_OF_ONE = 1024, 16
@@ -124,12 +130,23 @@ class Engine:
         self.model, self.batcher = model, Batcher(PAGES, SIZES[-1])
         self.started, self.broken = 0, None
         self.lock, self.gaps, self.since = threading.Lock(), [], time.monotonic()
+        self.slices, self.coming = [], []
+        self.switch = ctypes.CDLL(None).switch_callbacks if SWITCHED else None  # from the preloaded library
+
+    def start_step(self):
+        """Begins a new slice if the last one is complete. The order within a pair of slices is random."""
+        if not self.slices or len(self.slices[-1][1]) == STEPS_OF_SLICE + WARM_UP:
+            self.coming = self.coming or random.sample((0, 1), 2)
+            self.slices.append((self.coming.pop(), []))
+            self.switch(self.slices[-1][0])
+        return time.monotonic()
 
     def run(self):
         torch.set_grad_enabled(False)
         while not self.broken:
             before = self.started
             self.started += len(self.batcher.admit())
+            start = self.start_step() if SWITCHED else 0
             try:
                 if FAILS_AT is not None and before < FAILS_AT <= self.started:
                     self.model.grow()
@@ -139,6 +156,8 @@ class Engine:
                 return self.batcher.fail_all(self.broken)
             now = time.monotonic()
             gaps = self.batcher.advance(tokens, now)
+            if SWITCHED:
+                self.slices[-1][1].append(time.monotonic() - start)
             with self.lock:
                 self.gaps += gaps
 
@@ -157,6 +176,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     wbufsize = 1 << 16  # buffers an answer, so that it is sent as one packet
 
     def do_GET(self):
+        if self.path == "/slices":
+            slices = engine.slices[2:-1]
+            return self.answer(200, [(on, steps[WARM_UP:]) for on, steps in slices[:len(slices) // 2 * 2]])
         self.answer(200, engine.statistics())
 
     def do_POST(self):
