@@ -298,7 +298,7 @@ def main():
     cudadiag, failed = options.build / "bin/cudadiag", 0
     with tempfile.TemporaryDirectory() as folder:
         if options.switched:
-            return max(switched(cudadiag, way, pathlib.Path(folder) / way, options) for way in ("run", "once", "env"))
+            return max(switched(cudadiag, way, pathlib.Path(folder) / way, options) for way in ("run", "once"))
         if options.rounds:
             return cost(cudadiag, pathlib.Path(folder), options)
         for way in options.way or FAILURE_WAYS:
