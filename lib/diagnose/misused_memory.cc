@@ -27,19 +27,21 @@ class HostWriteBuilder {
   HostWriteBuilder(const session::Race& race, const session::Process& process, const ResolveSite& resolve, bool torch)
       : from_(race), process_(process), resolve_(resolve), torch_(torch) {}
 
-  Finding build(const std::string& host) {
+  Finding build(const session::Manifest& manifest) {
     finding_.kind = analyse::Kind::stream_race;
-    finding_.title = "race between a copy and the host";
+    finding_.title = fmt::format("race between {} and the host", in_graph() ? "a copy in a graph" : "a copy");
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
-    finding_.host = host;
+    finding_.host = manifest.host;
     accesses();
     if (from_.bytes != 0) memory();
-    words();
+    words(manifest.working_directory);
     return std::move(finding_);
   }
 
  private:
+  bool in_graph() const { return from_.first.node != 0; }
+
   // Sets the finding's location to the copy, because we cannot tell which line on the host wrote the memory.
   void accesses() {
     ResolvedAccess copy, write;
@@ -54,6 +56,8 @@ class HostWriteBuilder {
     finding_.stack = copy.stack;
     const Location& shown = copy.location.nearest();
     if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    if (from_.launched != 0) replay_ = resolve_(process_, from_.launched).first;
+    if (replay_.line > 0) finding_.related.push_back({Role::replay, replay_});
     write.on_host = true;
     write.mode = from_.second.mode;
     write.begin = from_.second.begin;
@@ -74,35 +78,49 @@ class HostWriteBuilder {
     finding_.related.push_back({Role::allocated, *to.allocated});
   }
 
-  void words() {
+  void words(const std::string& directory) {
     const std::string stream = stream_phrase(from_.first.stream);
+    const std::string replayed = replay_.line > 0 ? ", replayed at " + place(replay_, directory) + "," : "";
     finding_.text = fmt::format(
-        "the copy on {} reads memory that the host changed before the copy began: {}{} B, the first at byte {} of the "
-        "source",
-        stream, from_.sampled ? "at least " : "", thousands(from_.changed),
+        "the {} on {}{} reads memory that the host changed before the {}: {}{} B, the first at byte {} of the source",
+        in_graph() ? fmt::format("copy in node {} of the graph", from_.first.node) : "copy", stream, replayed,
+        from_.after_begin ? "graph had finished"
+        : in_graph()      ? "graph began"
+                          : "copy began",
+        from_.sampled ? "at least " : "", thousands(from_.changed),
         thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)));
-    finding_.race->missing = "the host did not wait for the copy before it wrote";
+    finding_.race->missing =
+        fmt::format("the host did not wait for the {} before it wrote", in_graph() ? "graph" : "copy");
     const causes::Dialect dialect = dialect_of(process_, finding_.stack, torch_);
     const std::string calls =
         dialect.python
             ? "event.record(stream) and event.synchronize()"
             : causes::in_dialect("{cuda:cudaEventRecord and cudaEventSynchronize|cuEventRecord and cuEventSynchronize}",
                                  dialect);
-    finding_.fix.push_back("record an event after the copy, and wait for it before filling this memory again: " +
-                           calls);
+    finding_.fix.push_back(
+        fmt::format("record an event after the {}, and wait for it before filling this memory again: {}",
+                    in_graph() ? "graph's launch" : "copy", calls));
     finding_.fix.push_back("or fill a different buffer in the meantime");
-    const bool exact = from_.second.exact;
-    finding_.evidence = {
-        exact ? analyse::Fact::measured : analyse::Fact::matched,
-        exact ? "the bytes changed while cudadiag delayed the copy, after all work ordered before the copy had finished"
-              : "the bytes changed after the copy was issued and before it began, and cudadiag recorded no operation "
-                "that wrote them"};
+    const char* work = in_graph() ? "graph" : "copy";
+    if (from_.second.exact) {
+      finding_.evidence = {
+          analyse::Fact::measured,
+          fmt::format(
+              "the bytes changed while cudadiag delayed the {0}, after all work ordered before the {0} had finished",
+              work)};
+    } else {
+      finding_.evidence = {
+          analyse::Fact::matched,
+          fmt::format("the bytes changed after the {} {}, and cudadiag recorded no operation that wrote them", work,
+                      from_.after_begin ? "had begun and before it had finished" : "was issued and before it began")};
+    }
   }
 
   const session::Race& from_;
   const session::Process& process_;
   const ResolveSite& resolve_;
   const bool torch_;
+  Location replay_;  // of the graph; without a line if the copy is not in a graph
   Finding finding_;
 };
 
@@ -118,7 +136,7 @@ void add_host_writes(Diagnosis& report, const session::Session& session, const R
   for (const session::Race& race : session.races->found) {
     const session::Process* process = session::process_of(session.processes, race.pid);
     if (process == nullptr || !race.second.on_host) continue;
-    Finding finding = HostWriteBuilder(race, *process, resolve, !report.torch.empty()).build(session.manifest.host);
+    Finding finding = HostWriteBuilder(race, *process, resolve, !report.torch.empty()).build(session.manifest);
     const auto same =
         std::find_if(found.begin(), found.end(), [&](const Finding& other) { return is_same(finding, other); });
     same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);

@@ -82,6 +82,8 @@ session::Race stored_race(const HostWrites::Found& found, const Memory& home, co
   to.second.exact = found.change.while_held;
   to.changed = found.change.bytes;
   to.sampled = found.change.sampled;
+  to.after_begin = found.change.after_begin;
+  to.launched = found.launched;
   to.times = found.times;
   to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;
   return to;
@@ -290,7 +292,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
     case Kind::memset:
       return copy(record, stream, pending);
     case Kind::graph:
-      return graph(record, stream);
+      return graph(record, stream, pending.watched);
     case Kind::event_record:
       return order_.event_recorded(argument, stream);
     case Kind::event_wait:

@@ -129,8 +129,10 @@ class Feed : public session::RingReader {
   void place(Access access, const Part& part, StreamNumber stream);
   bool is_of_host(std::uint64_t address) const;
   void watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number);
+  void add_source(const Access& source, HostWrites::Watched& watched);
   void source_changed(const std::byte* record);
-  void graph(const std::byte* record, StreamNumber stream);
+  void graph(const std::byte* record, StreamNumber stream, std::uint64_t watched);
+  void watch_graph(const Graph& graph, Access launch, std::uint64_t number);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
   void graph_gone(std::uint64_t exec);

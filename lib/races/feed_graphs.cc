@@ -74,6 +74,10 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
+  // The nodes are recorded in their order. A later record replaces an earlier one: the node has new parameters.
+  if (!graph.accesses.empty() && graph.accesses.back().node > node) {
+    std::erase_if(graph.accesses, [&](const Access& access) { return access.node == node + 1; });
+  }
   const std::uint32_t type = wire::load(record, race::kNodeType) & ~race::kInChild;
   graph.in_child[node] = (wire::load(record, race::kNodeType) & race::kInChild) != 0;
   if (type == graph_node::kEventWait || type == graph_node::kEventRecord) {
@@ -119,7 +123,7 @@ void Feed::forget_graphs() {
   graph_parts_ = 0;
 }
 
-void Feed::graph(const std::byte* record, StreamNumber stream) {
+void Feed::graph(const std::byte* record, StreamNumber stream, std::uint64_t watched) {
   const std::uint64_t exec = wire::load(record, operation::kArgument);
   Graph anything;
   anything.order = race::kTells | race::kWaits;
@@ -128,6 +132,15 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
   if ((graph.order & race::kWaits) != 0) order_.stranger_waited(stream);
   for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
   const Moment at = order_.graph_launched(exec, stream);
+  if (watched != 0) {
+    Access launch;
+    launch.at = at;
+    launch.stream = stream;
+    launch.site = wire::load(record, operation::kSite);
+    launch.thread = wire::load(record, operation::kThread);
+    launch.ticks = wire::load(record, operation::kTicks);
+    watch_graph(graph, launch, watched);
+  }
   graph_accesses(graph, record, at, stream);
   const auto any_kernel = [&](const auto& test) {
     return std::any_of(graph.accesses.begin(), graph.accesses.end(),

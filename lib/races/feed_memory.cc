@@ -163,13 +163,8 @@ void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std
   for (const Part& part : parts) {
     if (!is_of_host(part.source)) continue;
     const Rows& rows = part.rows;
-    const Access source =
-        with_place(copy, part.source, {rows.source_pitch, part.bytes, rows.width, rows.rows}, Mode::read);
-    const Memory* memory = memory_.at(part.source);
-    history_.each_writer(source, memory->begin, memory->begin + memory->bytes, [&](const Access& writer) {
-      (order_.before(writer, copy.stream) ? watched.written_before : watched.written_beside) = true;
-    });
-    watched.sources.push_back(source);
+    add_source(with_place(copy, part.source, {rows.source_pitch, part.bytes, rows.width, rows.rows}, Mode::read),
+               watched);
   }
   if (watched.sources.empty()) return;
   watched.copy = watched.sources.front();
@@ -184,6 +179,45 @@ void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std
   host_writes_.watch(std::move(watched));
 }
 
+// The source may also be pageable memory, which is not known.
+void Feed::add_source(const Access& source, HostWrites::Watched& watched) {
+  const Memory* memory = memory_.at(source.begin);
+  const std::uint64_t begin = memory == nullptr ? source.begin : memory->begin;
+  const std::uint64_t end = memory == nullptr ? source.end() : memory->begin + memory->bytes;
+  history_.each_writer(source, begin, end, [&](const Access& writer) {
+    (order_.before(writer, source.stream) ? watched.written_before : watched.written_beside) = true;
+  });
+  watched.sources.push_back(source);
+}
+
+// Call this before adding the accesses of the graph's nodes.
+void Feed::watch_graph(const Graph& graph, Access launch, std::uint64_t number) {
+  if (gap_until_ != 0) return;
+  HostWrites::Watched watched;
+  watched.number = number;
+  watched.in_graph = true;
+  watched.launched = launch.site;
+  watched.may_change_inside = graph.order != 0;
+  for (const Access& each : graph.accesses) {
+    const bool of_host = memory_.at(each.begin) == nullptr || is_of_host(each.begin);
+    if (each.what == What::copy && each.mode == Mode::read) {
+      Access source = each;
+      source.at = launch.at;
+      source.stream = launch.stream;
+      source.thread = launch.thread;
+      source.ticks = launch.ticks;
+      if (of_host) add_source(source, watched);
+    } else if (each.what == What::kernel) {
+      watched.may_change_inside |= is_of_host(each.begin) || launch_bytes_.may_write_elsewhere(each.function);
+    } else {
+      watched.may_change_inside |= of_host;
+    }
+  }
+  if (watched.sources.empty()) return;
+  watched.copy = watched.sources.front();
+  host_writes_.watch(std::move(watched));
+}
+
 void Feed::source_changed(const std::byte* record) {
   const std::uint16_t what = wire::load(record, race::kOffset0);
   const std::uint64_t begin = wire::load(record, race::kWord1), end = wire::load(record, race::kWord2);
@@ -193,7 +227,8 @@ void Feed::source_changed(const std::byte* record) {
                                      end,
                                      std::min(wire::load(record, race::kWord3), end - begin),
                                      (what & race::kWhileHeld) != 0,
-                                     (what & race::kSampled) != 0};
+                                     (what & race::kSampled) != 0,
+                                     (what & race::kAfterBegin) != 0};
   if (!host_writes_.changed(change)) return;
   const Memory* memory = memory_.at(begin);
   host_homes_.push_back(memory == nullptr ? Memory{} : *memory);

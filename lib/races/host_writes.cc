@@ -57,23 +57,43 @@ void HostWrites::used(const Access& access) {
   }
 }
 
-bool HostWrites::changed(const Change& change) {
+namespace {
+
+// Finds the copy of the graph whose source changed, and cuts the change to this source.
+bool choose_copy(HostWrites::Watched& watched, HostWrites::Change& change) {
+  for (const Access& source : watched.sources) {
+    if (change.begin < source.begin || change.begin >= source.end()) continue;
+    watched.copy = source;
+    change.end = std::min(change.end, source.end());
+    change.bytes = std::min(change.bytes, change.end - change.begin);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool HostWrites::changed(Change change) {
   const auto watched =
       std::find_if(watched_.begin(), watched_.end(), [&](const Watched& each) { return each.number == change.number; });
   if (watched == watched_.end()) return false;
-  const Watched of = std::move(*watched);
+  Watched of = std::move(*watched);
   watched_.erase(watched);
+  if (of.in_graph && !choose_copy(of, change)) return false;
+  if (change.after_begin && of.may_change_inside) return false;
   if (of.written_beside || (of.written_before && !change.while_held) || change.bytes == 0) return false;
   const auto known =
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
     // Prefer a change that happened while the stream was held back, because its origin is more certain.
-    if (change.while_held && !known->change.while_held) known->copy = of.copy, known->change = change;
+    if (change.while_held && !known->change.while_held) {
+      *known = {of.copy, change, of.launched, known->times};
+    }
     return false;
   }
   if (found_.size() >= kMostFound) return void(++unlisted_), false;
-  found_.push_back({of.copy, change, 1});
+  found_.push_back({of.copy, change, of.launched, 1});
   return true;
 }
 

@@ -1,6 +1,8 @@
 // Finds changes to the source of a pending copy that only the host can have made. The recorder watches the sources of
 // some copies (wire/race_record.h). A change is attributed to the host if no recorded operation explains it.
 //
+// The copies of a graph are watched together until the graph has finished, because each of them may begin late.
+//
 // A change while the stream was held back certainly came from the host, because everything ordered before the copy had
 // finished. An earlier change may come from an operation that is ordered before the copy.
 #pragma once
@@ -31,6 +33,10 @@ class HostWrites {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
     std::vector<Access> sources;  // several for a batch of copies
+    // Only for the copies in a graph, each of which is a source: the site of the graph's launch, and whether a change
+    // after the graph has begun says nothing, because the graph may itself make it or tell the host to make it.
+    bool in_graph = false, may_change_inside = false;
+    std::uint32_t launched = 0;
     // Whether an unfinished recorded operation may write to a source of the copy: an operation ordered before the copy
     // (`written_before`), or one unordered with the copy (`written_beside`).
     bool written_before = false, written_beside = false;
@@ -43,15 +49,16 @@ class HostWrites {
   struct Change {
     std::uint64_t number = 0;
     std::uint64_t begin = 0, end = 0, bytes = 0;
-    bool while_held = false, sampled = false;
+    bool while_held = false, sampled = false, after_begin = false;
   };
   struct Found {
     Access copy;
     Change change;
+    std::uint32_t launched = 0;  // see Watched
     std::uint64_t times = 1;
   };
   // Returns false if the change was already known, or if a recorded operation explains it.
-  bool changed(const Change& change);
+  bool changed(Change change);
   // One entry for each call site.
   const std::vector<Found>& found() const { return found_; }
   std::uint64_t unlisted() const { return unlisted_; }

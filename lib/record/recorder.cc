@@ -75,7 +75,7 @@ void Recorder::start_parts() {
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
   graphs_.follow(window_, operations_.exclusive_wait());
   if (options_.record.races) {
-    races_.attach(driver_, layouts_, operations_.streams(), options_.record.host_writes);
+    races_.attach(driver_, layouts_, operations_.streams(), memory_.allocations(), options_.record.host_writes);
     memory_.record_races(races_);
     graphs_.record_races(races_);
   }
@@ -176,7 +176,7 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     look_at_result(thread, {id, result}, rule, data, frame);
   if (thread == nullptr) return;
   if (operations_.races() != nullptr) [[unlikely]]
-    races_.call_ends(*thread);
+    races_.call_ends(*thread, result == CUDA_SUCCESS);
   thread->open = {};
   operations_.exclusive_wait().leave(*thread);
   if (thread->interrupts) [[unlikely]]

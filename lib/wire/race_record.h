@@ -27,9 +27,9 @@
 //                     word 1 CUevent. The record of its parameters or rows precedes it. If word 0 is 0: one copy of the
 //                     batch whose record follows in the same ring; source 0: not given; bytes 0: unknown; type:
 //                     SourceOrder
-//    source_watched   the recorder watches the source of the copy whose record follows in the same ring; word 0:
-//                     1-based number of this watch
-//    source_changed   a watched source changed before its copy began; word 0: number of the watch; words 1 and 2:
+//    source_watched   the recorder watches the source of the copy, or those of the graph's copies, whose record follows
+//                     in the same ring; word 0: 1-based number of this watch
+//    source_changed   a watched source changed before its copy or graph began; word 0: number of the watch; words 1 and 2:
 //                     address of the first byte known to have changed, and of the byte after the last one; word 3:
 //                     number of bytes; offset 0: SourceChange
 //    array_made       word 0: CUarray; word 1: bytes of a row, or 0 if the array was destroyed; word 2:
@@ -112,8 +112,9 @@ enum SourceOrder : std::uint32_t {
 };
 
 enum SourceChange : std::uint16_t {
-  kWhileHeld = 1,  // the source changed after all work ordered before the copy had finished
-  kSampled = 2,    // not all bytes of the source were compared
+  kWhileHeld = 1,   // the source changed after all work ordered before the copy had finished
+  kSampled = 2,     // not all bytes of the source were compared
+  kAfterBegin = 4,  // the source changed after its graph had begun, and before the graph had finished
 };
 
 // How a graph's nodes affect the order of work outside the graph.

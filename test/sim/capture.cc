@@ -66,6 +66,7 @@ CUresult issue(Gpu::Lock& lock, CUstream_st& stream, Op op) {
     return gpu.submit(lock, stream, std::move(op));
   }
   if (stream.capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  op.staged.reset();  // each replay reads the memory again
   stream.tail = {add_node(*stream.capture->graph, std::move(op), stream.tail)};
   return CUDA_SUCCESS;
 }

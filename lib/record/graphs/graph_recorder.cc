@@ -69,7 +69,7 @@ void GraphRecorder::record_race_effects(ThreadState& thread, const GraphCall& ca
       break;
     case What::set_node:
     case What::switch_node:
-      races_->graph_changed(thread, call.exec);
+      races_->node_set(thread, call, thread.graph_site);
       break;
     case What::destroy:
       races_->graph_gone(thread, call.exec);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,31 +58,42 @@ CopySources::Slot* CopySources::take_slot() {
   return nullptr;
 }
 
-bool CopySources::queue(Slot& slot, CUstream stream) {
+bool CopySources::queue(Slot& slot, CUstream stream, CUhostFn function) {
   const RelaxedCapture relaxed(*driver_);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (driver_->stream_is_capturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) {
     return false;
   }
-  if (driver_->launch_host_func(stream, reached, &slot) == CUDA_SUCCESS) return true;
+  if (driver_->launch_host_func(stream, function, &slot) == CUDA_SUCCESS) return true;
   on_.store(false);
   return false;
 }
 
-std::uint64_t CopySources::watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count) {
+std::uint64_t CopySources::watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count,
+                                 Until until) {
   if (!due(site)) return 0;
   Slot* slot = take_slot();
   if (slot == nullptr) return 0;
   slot->owner = this;
   slot->dropped.store(false);
+  slot->parts.store(until == Until::end ? 2 : 1);
   slot->site = site;
+  slot->change = {};
   const std::uint64_t number = slot->number = numbers_.fetch_add(1) + 1;
-  if (slot->snapshot.take(sources, count)) {
+  if (slot->snapshot.take(sources, count, until == Until::end)) {
     slot->state.store(State::queued);
-    if (queue(*slot, stream)) return number;
+    if (queue(*slot, stream, reached)) return number;
   }
   slot->state.store(State::free);
   return 0;
+}
+
+void CopySources::ends(std::uint64_t number, const CUstream* stream) {
+  for (Slot& slot : memory_->slots) {
+    const State state = slot.state.load();
+    const bool meant = (state == State::queued || state == State::reading) && slot.number == number;
+    if (meant && (stream == nullptr || !queue(slot, *stream, reached_end))) finish_part(slot);
+  }
 }
 
 void CopySources::wake() {
@@ -176,14 +188,37 @@ bool CopySources::hold(Slot& slot) {
   return true;
 }
 
+void CUDA_CB CopySources::reached_end(void* data) {
+  Slot& slot = *static_cast<Slot*>(data);
+  const int error = errno;
+  slot.owner->look_at_end(slot);
+  errno = error;
+}
+
 void CopySources::look(Slot& slot) {
   SourceSnapshot::Difference before, after;
   const bool known = compare(slot, before);
   const bool held = known && hold(slot);
   const bool while_held = held && compare(slot, after) && after.since_last;
   const SourceSnapshot::Difference& found = while_held ? after : before;
-  if (!known || found.bytes == 0) return slot.state.store(State::free);
-  slot.change = {slot.number, found.begin, found.end, found.bytes, while_held, slot.snapshot.sampled()};
+  if (known && found.bytes != 0) {
+    slot.change = {slot.number, found.begin, found.end, found.bytes, while_held, slot.snapshot.sampled(), false};
+  }
+  finish_part(slot);
+}
+
+void CopySources::look_at_end(Slot& slot) {
+  SourceSnapshot::Difference found;
+  if (slot.change.bytes == 0 && compare(slot, found) && found.bytes != 0) {
+    slot.change = {slot.number, found.begin, found.end, found.bytes, false, slot.snapshot.sampled(), true};
+  }
+  finish_part(slot);
+}
+
+// Called by each host function at its end, or instead of a host function that never runs.
+void CopySources::finish_part(Slot& slot) {
+  if (slot.parts.fetch_sub(1) > 1) return;
+  if (slot.change.bytes == 0) return slot.state.store(State::free);
   changes_.fetch_add(1);
   slot.state.store(State::changed);
 }
@@ -253,8 +288,20 @@ namespace {
 
 constexpr std::size_t kPage = 4096;  // the smallest page size
 
-// Copies memory page by page. Returns false if a page is not readable.
-bool read(std::uint64_t address, std::size_t bytes, std::byte* to) {
+void note(SourceSnapshot::Difference& difference, std::uint64_t address) {
+  if (difference.bytes == 0 || address < difference.begin) difference.begin = address;
+  difference.end = std::max(difference.end, address + 1);
+  ++difference.bytes;
+}
+
+}  // namespace
+
+// Returns false if a part of the memory is not readable, or if the system forbids the call that reads pageable memory.
+bool SourceSnapshot::read(std::uint64_t address, std::size_t bytes, std::byte* to) const {
+  if (pageable_) {
+    const iovec local = {to, bytes}, remote = {reinterpret_cast<void*>(address), bytes};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+  }
   while (bytes > 0) {
     const std::size_t here = std::min(bytes, kPage - address % kPage);
     if (!is_readable(address & ~std::uint64_t{7})) return false;
@@ -264,24 +311,16 @@ bool read(std::uint64_t address, std::size_t bytes, std::byte* to) {
   return true;
 }
 
-void note(SourceSnapshot::Difference& difference, std::uint64_t address) {
-  if (difference.bytes == 0 || address < difference.begin) difference.begin = address;
-  difference.end = std::max(difference.end, address + 1);
-  ++difference.bytes;
-}
-
-}  // namespace
-
-void SourceSnapshot::add(std::uint64_t address, std::uint64_t bytes) {
+void SourceSnapshot::add(std::uint64_t address, std::uint64_t bytes, std::size_t source) {
   low_ = count_ == 0 ? address : std::min(low_, address);
   high_ = count_ == 0 ? address + bytes : std::max(high_, address + bytes);
-  pieces_[count_++] = {address, bytes};
+  pieces_[count_++] = {address, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(source)};
 }
 
 void SourceSnapshot::choose_all(const SourceRows* sources, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     for (std::uint64_t row = 0; row < sources[i].rows; ++row) {
-      add(sources[i].address + row * sources[i].pitch, sources[i].width);
+      add(sources[i].address + row * sources[i].pitch, sources[i].width, i);
     }
   }
 }
@@ -299,12 +338,14 @@ void SourceSnapshot::choose_samples(const SourceRows* sources, std::size_t count
     }
     const SourceRows& from = sources[source];
     const std::uint64_t row = (wanted - before) / from.width, column = (wanted - before) % from.width;
-    add(from.address + row * from.pitch + column, std::min<std::uint64_t>(kSample, from.width - column));
+    add(from.address + row * from.pitch + column, std::min<std::uint64_t>(kSample, from.width - column), source);
   }
 }
 
-bool SourceSnapshot::take(const SourceRows* sources, std::size_t count) {
+bool SourceSnapshot::take(const SourceRows* sources, std::size_t count, bool apart) {
   count_ = 0;
+  apart_ = apart;
+  pageable_ = std::any_of(sources, sources + count, [](const SourceRows& each) { return each.pageable; });
   compared_ = false;
   std::uint64_t total = 0, rows = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -325,6 +366,7 @@ bool SourceSnapshot::compare(Difference& difference) {
   difference = {};
   std::byte now[kPage];
   std::size_t at = 0;
+  std::uint32_t only = 0;  // the source whose changes are reported, once there are any
   for (std::size_t i = 0; i < count_; ++i) {
     for (std::size_t done = 0; done < pieces_[i].bytes;) {
       const std::size_t here = std::min(pieces_[i].bytes - done, kPage);
@@ -332,8 +374,10 @@ bool SourceSnapshot::compare(Difference& difference) {
       if (!read(address, here, now)) return false;
       const std::byte *first = first_ + at, *last = compared_ ? last_ + at : first;
       const bool moved = memcmp(now, last, here) != 0;
-      difference.since_last |= moved;
-      if (moved || memcmp(now, first, here) != 0) {
+      if (difference.bytes == 0) only = pieces_[i].source;
+      const bool counts = !apart_ || pieces_[i].source == only;
+      difference.since_last |= moved && counts;
+      if (counts && (moved || memcmp(now, first, here) != 0)) {
         for (std::size_t k = 0; k < here; ++k) {
           if (now[k] != first[k] || now[k] != last[k]) note(difference, address + k);
         }

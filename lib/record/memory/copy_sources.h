@@ -1,8 +1,11 @@
-// Finds pinned memory that changes before an asynchronous copy has read it.
+// Finds host memory that changes before an asynchronous copy, or a copy in a graph, has read it.
 //
 // The thread that issues the copy saves the bytes of the copy's source, and queues a host function before the copy.
 // When that function runs, all work ordered before the copy has finished, and the copy has not begun. The function
 // compares the source with the saved bytes, holds the stream for a while, and compares again.
+//
+// A copy in a graph may begin long after the graph. The sources of all copies in a graph are saved together, and a second
+// host function after the graph compares them once more.
 //
 // Limits: at most kSlots copies are watched at a time. At each call site, the first kAlways copies are watched, then
 // one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total.
@@ -29,10 +32,11 @@ namespace cudadiag::record {
 // in at most kMostPieces rows is saved completely. From a larger source, kSamples pieces of kSample bytes are saved,
 // spread evenly.
 //
-// The memory belongs to the program, which may have unmapped it, so each page is probed first. The class takes no
-// locks, and allocates nothing.
+// The memory belongs to the program, which may have unmapped it, so each page is probed first. Pageable memory can be
+// unmapped even between the probe and the read, so the kernel reads it. The class takes no locks, and allocates nothing.
 struct SourceRows {
   std::uint64_t address = 0, width = 0, pitch = 0, rows = 1;
+  bool pageable = false;
 
   std::uint64_t end() const { return address + pitch * (rows - 1) + width; }
 };
@@ -41,8 +45,8 @@ class SourceSnapshot {
  public:
   static constexpr std::size_t kRoom = 1u << 20, kMostPieces = 1024, kSamples = 256, kSample = 4096;
 
-  // Returns false if a part of the source cannot be read.
-  bool take(const SourceRows* sources, std::size_t count);
+  // Returns false if a part of the source cannot be read. With `apart`, compare() reports changes of only one source.
+  bool take(const SourceRows* sources, std::size_t count, bool apart = false);
   bool sampled() const { return sampled_; }
   bool meets(std::uint64_t begin, std::uint64_t end) const { return low_ < end && begin < high_; }
 
@@ -57,15 +61,16 @@ class SourceSnapshot {
  private:
   struct Piece {
     std::uint64_t address;
-    std::size_t bytes;
+    std::uint32_t bytes, source;
   };
 
   void choose_all(const SourceRows* sources, std::size_t count);
   void choose_samples(const SourceRows* sources, std::size_t count, std::uint64_t total);
-  void add(std::uint64_t address, std::uint64_t bytes);
+  void add(std::uint64_t address, std::uint64_t bytes, std::size_t source);
+  bool read(std::uint64_t address, std::size_t bytes, std::byte* to) const;
 
   std::size_t count_;
-  bool sampled_, compared_;
+  bool sampled_, compared_, apart_, pageable_;
   std::uint64_t low_, high_;
   Piece pieces_[kMostPieces];
   std::byte first_[kRoom], last_[kRoom];  // contents of all pieces, one after another
@@ -109,9 +114,14 @@ class CopySources {
   bool on() const { return on_.load(std::memory_order_relaxed); }
   PinnedRanges& pinned() { return pinned_; }
 
-  // Call this at ENTER of an asynchronous copy out of pinned memory. `stream` is the copy's stream, which must not be
-  // under capture. Returns a number for the watched copy, or 0 if the copy is not watched.
-  std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count);
+  enum class Until : std::uint8_t { begin, end };
+  // Call this at ENTER of an asynchronous copy out of pinned memory, or of a graph launch. `stream` is the call's stream,
+  // which must not be under capture. Returns a number for the watch, or 0 if the sources are not watched. With
+  // Until::end, ends() must follow once the call has returned.
+  std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count,
+                      Until until = Until::begin);
+  // `stream` is null if the call has failed.
+  void ends(std::uint64_t number, const CUstream* stream);
 
   // Call these around calls that may wait for the GPU.
   void wait_begins();
@@ -126,7 +136,7 @@ class CopySources {
 
   struct Change {
     std::uint64_t number, begin, end, bytes;
-    bool while_held, sampled;
+    bool while_held, sampled, after_begin;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
   bool take_change(Change& change);
@@ -137,6 +147,7 @@ class CopySources {
     CopySources* owner;
     std::atomic<State> state;
     std::atomic<bool> dropped;
+    std::atomic<std::uint32_t> parts;  // host functions that have yet to run
     std::uint64_t number;
     std::uint32_t site;
     Change change;
@@ -153,10 +164,13 @@ class CopySources {
   };
 
   static void CUDA_CB reached(void* slot);
+  static void CUDA_CB reached_end(void* slot);
   bool due(std::uint32_t site);
   Slot* take_slot();
-  bool queue(Slot& slot, CUstream stream);
+  bool queue(Slot& slot, CUstream stream, CUhostFn function);
   void look(Slot& slot);
+  void look_at_end(Slot& slot);
+  void finish_part(Slot& slot);
   bool compare(Slot& slot, SourceSnapshot::Difference& difference);
   bool hold(Slot& slot);
   bool may_hold(const Slot& slot) const;

@@ -198,17 +198,41 @@ void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   if (thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
   const CUstream stream = streams_->handle(thread.open.stream);
   const std::uint64_t number = sources_.watch(thread.open.site, stream, sources.rows.data(), sources.count);
-  if (number == 0) return;
+  if (number != 0) source_watched(thread, number);
+}
+
+void RaceRecords::source_watched(ThreadState& thread, std::uint64_t number) {
   std::byte* record = begin_at_call(thread, Kind::source_watched);
   wire::store(record, race::kWord0, number);
   publish(thread, record);
+}
+
+// ---- copies in graphs
+
+void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec) {
+  if (!sources_.on()) return;
+  GraphHostMemory::Launched launched;
+  host_memory_.launched(exec, launched);
+  if (launched.runs_host_functions) before_host_function();
+  if (launched.count == 0 || thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
+  const CUstream stream = streams_->handle(thread.open.stream);
+  thread.watched_graph =
+      sources_.watch(thread.open.site, stream, launched.rows.data(), launched.count, CopySources::Until::end);
+  if (thread.watched_graph != 0) source_watched(thread, thread.watched_graph);
+}
+
+void RaceRecords::graph_issued(ThreadState& thread, bool ok) {
+  const CUstream stream = ok ? streams_->handle(thread.open.stream) : nullptr;
+  sources_.ends(thread.watched_graph, ok ? &stream : nullptr);
+  thread.watched_graph = 0;
 }
 
 void RaceRecords::record_changes(ThreadState& thread) {
   CopySources::Change change;
   while (sources_.take_change(change)) {
     std::byte* record = begin(thread, Kind::source_changed, operation::kNoStream);
-    const int what = (change.while_held ? race::kWhileHeld : 0) | (change.sampled ? race::kSampled : 0);
+    const int what = (change.while_held ? race::kWhileHeld : 0) | (change.sampled ? race::kSampled : 0) |
+                     (change.after_begin ? race::kAfterBegin : 0);
     wire::store(record, race::kWord0, change.number);
     wire::store(record, race::kWord1, change.begin);
     wire::store(record, race::kWord2, change.end);

@@ -10,8 +10,10 @@ namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;
 
-void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes) {
+void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams,
+                         const Allocations& allocations, bool host_writes) {
   driver_ = &driver;
+  allocations_ = &allocations;
   streams_ = &streams;
   streams.record_streams();
   words_.attach(layouts);
@@ -163,17 +165,22 @@ void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_
 
 void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
   GraphDescription description(*driver_);
+  host_memory_.gone(exec);
   // Limits the nodes, because the records of more nodes would overwrite each other in the ring.
   constexpr std::size_t kMostNodes = 1200;
   if (graph == nullptr || !description.read(graph, interner)) {
     return graph_made(thread, exec, 0, race::kTells | race::kWaits);
   }
   std::uint64_t order = 0;
+  bool runs_host_functions = false;
   for (std::size_t node = 0; node < description.size(); ++node) {
-    order |= order_of(wire::load(description.record(node), wire::intern::kNodeType));
+    const std::uint32_t type = wire::load(description.record(node), wire::intern::kNodeType);
+    order |= order_of(type);
+    runs_host_functions |= type == CU_GRAPH_NODE_TYPE_HOST;
   }
   if (description.size() > kMostNodes) return graph_made(thread, exec, 0, order);
   graph_made(thread, exec, description.size(), order);
+  host_memory_.made(exec, runs_host_functions);
   for (std::size_t node = 0; node < description.size(); ++node) {
     graph_node(thread, exec, description, node, graphs.site_of(description.handle(node)));
   }
@@ -196,6 +203,8 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
   namespace intern = wire::intern;
   const std::byte* known = description.record(node);
   const std::uint32_t type = wire::load(known, intern::kNodeType);
+  const bool in_child = wire::load(known, intern::kNodeParent) != 0;
+  const Node to{exec, static_cast<std::uint32_t>(node), type | (in_child ? race::kInChild : 0), site};
   Call call;
   {
     const RelaxedCapture relaxed(*driver_);
@@ -213,6 +222,8 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
     } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY && driver_->graph_memcpy_node_get_params != nullptr &&
                driver_->graph_memcpy_node_get_params(handle, &copy) == CUDA_SUCCESS) {
       read_copy(copy, call);
+      const SourceRows rows = host_source(copy, call);
+      if (rows.width != 0) host_memory_.add(exec, {handle, to.index, to.type, rows});
     } else if (type == CU_GRAPH_NODE_TYPE_MEMSET && driver_->graph_memset_node_get_params != nullptr &&
                driver_->graph_memset_node_get_params(handle, &fill) == CUDA_SUCCESS) {
       call.destination = fill.dst;
@@ -228,17 +239,46 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
       call.destination = reinterpret_cast<std::uint64_t>(event);
     }
   }
+  graph_node(thread, to, call);
+}
+
+void RaceRecords::graph_node(ThreadState& thread, const Node& node, const Call& call) {
   if (call.rows != 1) before_rows(thread, call);
   std::byte* record = begin_at_call(thread, Kind::graph_node);
-  const bool in_child = wire::load(known, intern::kNodeParent) != 0;
-  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
-  wire::store(record, race::kNode, static_cast<std::uint32_t>(node));
-  wire::store(record, race::kNodeType, type | (in_child ? race::kInChild : 0));
-  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(node.site <= 0xffff ? node.site : 0));
+  wire::store(record, race::kNode, node.index);
+  wire::store(record, race::kNodeType, node.type);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(node.exec));
   wire::store(record, race::kWord1, call.destination);
   wire::store(record, race::kWord2, call.source);
   wire::store(record, race::kWord3, call.argument);
   publish(thread, record);
+}
+
+// Returns the host memory that a copy node reads; no bytes if it reads none, or none that may be read by the recorder.
+// CUDA's own host memory that is not listed as pinned is write-combined or managed.
+SourceRows RaceRecords::host_source(const CUDA_MEMCPY3D& copy, const Call& call) {
+  if (!sources_.on() || call.source == 0 || call.rows == 0 || call.argument == 0) return {};
+  SourceRows rows = call.rows == 1 ? SourceRows{call.source, call.argument, 0, 1}
+                                   : SourceRows{call.source, call.width, call.source_pitch, call.rows};
+  if (sources_.pinned().contain(rows.address, rows.end())) return rows;
+  rows.pageable = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
+  allocations_->each_living([&](std::uint64_t address, std::uint64_t bytes, wire::allocation::Kind) {
+    if (rows.address < address + bytes && address < rows.end()) rows.pageable = false;
+  });
+  return rows.pageable ? rows : SourceRows{};
+}
+
+void RaceRecords::node_set(ThreadState& thread, const GraphCall& call, std::uint32_t site) {
+  if (call.copy != nullptr) {
+    Call copy;
+    read_copy(*call.copy, copy);
+    const HostSource known = host_memory_.set(call.exec, call.node, host_source(*call.copy, copy));
+    if (known.node != nullptr) return graph_node(thread, {call.exec, known.index, known.type, site}, copy);
+  } else if (call.kernel == nullptr && call.memset == nullptr) {
+    host_memory_.gone(call.exec);
+  }
+  graph_changed(thread, call.exec);
 }
 
 void RaceRecords::stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data) {

@@ -11,6 +11,7 @@
 #include "record/calls/launch_parameters.h"
 #include "record/calls/memory_calls.h"
 #include "record/graphs/graph_description.h"
+#include "record/graphs/graph_host_memory.h"
 #include "record/graphs/graphs.h"
 #include "record/memory/copy_sources.h"
 #include "record/operations/streams.h"
@@ -22,7 +23,8 @@ namespace cudadiag::record {
 class RaceRecords {
  public:
   // If `host_writes` is true, the sources of copies are watched, too.
-  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, bool host_writes);
+  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, const Allocations& allocations,
+              bool host_writes);
 
   // Call these functions at ENTER, before the operation's own record is written.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
@@ -35,10 +37,13 @@ class RaceRecords {
   };
   // Records the parts of a batch of copies, and whether the copy's source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
+  // Records whether the sources of the graph's copies are watched.
+  void before_graph(ThreadState& thread, CUgraphExec exec);
   void before_host_function() { sources_.hold_no_more(); }
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  void call_ends(ThreadState& thread) {
+  void call_ends(ThreadState& thread, bool ok) {
+    if (thread.watched_graph != 0) graph_issued(thread, ok);
     if (thread.waits) {
       thread.waits = false;
       sources_.wait_ends();
@@ -70,9 +75,14 @@ class RaceRecords {
   // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
+  // Call this for a call that has set the parameters of one node. `site` is the call's site.
+  void node_set(ThreadState& thread, const GraphCall& call, std::uint32_t site);
   // Records that the graph has been destroyed. The record has the ticks of ENTER, because the handle may already belong
   // to another graph by the time the call returns.
-  void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
+  void graph_gone(ThreadState& thread, CUgraphExec exec) {
+    host_memory_.gone(exec);
+    graph_made(thread, exec, 0, wire::race::kGone);
+  }
 
  private:
   // A texture or surface, and the index of its context.
@@ -121,6 +131,14 @@ class RaceRecords {
   void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order);
   void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
                   std::uint32_t site);
+  struct Node {
+    CUgraphExec exec;
+    std::uint32_t index, type, site;
+  };
+  void graph_node(ThreadState& thread, const Node& node, const Call& call);
+  SourceRows host_source(const CUDA_MEMCPY3D& copy, const Call& call);
+  void graph_issued(ThreadState& thread, bool ok);
+  void source_watched(ThreadState& thread, std::uint64_t number);
   void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
 
   const DriverApi* driver_ = nullptr;
@@ -132,6 +150,8 @@ class RaceRecords {
   std::atomic<bool> tensor_maps_made_ = false;
   std::atomic<bool> images_made_ = false;  // true once the program has created an array, a texture or a surface
   CopySources sources_;
+  const Allocations* allocations_ = nullptr;
+  GraphHostMemory host_memory_;
 };
 
 }  // namespace cudadiag::record

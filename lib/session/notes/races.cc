@@ -57,6 +57,8 @@ void fields(Race& race, auto& field) {
   field("allocated", race.allocated);
   field("changed", race.changed);
   field("sampled", race.sampled);
+  field("launched", race.launched);
+  field("after_begin", race.after_begin);
 }
 
 void fields(Overrun& overrun, auto& field) {

@@ -57,6 +57,10 @@ struct Race {
   // were compared.
   std::uint64_t changed = 0;
   bool sampled = false;
+  // Only if the first access is also a copy in a graph: the site of the graph's launch, and whether the bytes changed
+  // after the graph had begun.
+  std::uint32_t launched = 0;
+  bool after_begin = false;
 };
 
 // A kernel accessed bytes outside the allocation that its pointer points into, although no call failed.

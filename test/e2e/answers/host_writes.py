@@ -8,10 +8,10 @@ from harness import expect, expect_in
 RACING = {"refilled": (100, 1000), "registered": (100, 1000), "rows": (50 * 1024, 64), "batch": (100, 1000)}
 
 
-def _report(machine, which, *options, plan=True):
-    machine.plan(targets.plan("race_host") if plan else "")
+def _report(machine, which, *options, plan=True, program="race_host"):
+    machine.plan(targets.plan(program) if plan else "")
     file = machine.folder / "races.json"
-    command = [machine.build / "targets/race_host", which]
+    command = [machine.build / "targets" / program, which]
     result = machine.cudadiag("races", "--json", file, *options, "--", *command)
     expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program continues: {result.stderr}")
     return result, json.loads(file.read_text())
@@ -80,3 +80,34 @@ def a_session_keeps_what_the_host_wrote(machine):
     again = json.loads(machine.cudadiag("report", "--json").stdout)
     expect(again["findings"][0]["accesses"][1], finding["accesses"][1], "the host's access")
     expect_in("code on the CPU", machine.cudadiag("report", "--html", "-").stdout, "page")
+
+
+def _of_graph(machine, which):
+    result, finding = _finding(machine, which, program="race_host_graph")
+    copy, host = finding["accesses"]
+    expect((copy["mode"], host["mode"], host["location"]["line"]), ("read", "write", None), which)
+    begin, end = (int(address, 16) for address in host["range"])
+    expect((begin - int(copy["range"][0], 16), end - begin), (100, 1000), f"{which}: the bytes that changed")
+    replay = [(each["file"], each["line"]) for each in finding["related"] if each["role"] == "replay"]
+    expect(replay, [targets.marked_line("race_host_graph", "REPLAY LINE")], f"{which}: the replay")
+    line = targets.marked_line("race_host_graph", "MOVED LINE" if which == "moved" else "CAPTURE LINE")
+    expect((finding["location"]["file"], finding["location"]["line"]), line, f"{which}: the copy's line leads")
+    return result, finding
+
+
+def a_source_that_is_filled_before_a_replay_has_copied_it_is_a_race(machine):
+    for which in ("refilled", "other_awaited", "child", "moved", "pageable"):
+        _of_graph(machine, which)
+
+
+def a_source_that_is_filled_under_a_running_graph_is_a_race(machine):
+    result, finding = _of_graph(machine, "late")
+    expect(finding["evidence"]["grade"], "inferred", finding["evidence"]["because"])
+    expect_in("before the graph had finished", " ".join(result.stderr.split()), "text")
+    expect_in("after the graph's launch", finding["fix"][0], "fix")
+
+
+def a_replay_whose_copy_has_read_its_source_is_none(machine):
+    for which in ("waited", "beside", "moved_away", "told", "written"):
+        _, report = _report(machine, which, program="race_host_graph")
+        expect(report["findings"], [], which)

@@ -223,6 +223,10 @@ SIM_API(cuGraphMemcpyNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMCPY3D* n
   *nodeParams = {};
   nodeParams->srcMemoryType = nodeParams->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   nodeParams->srcDevice = hNode->op.source;
+  if (!hNode->op.device_source) {
+    nodeParams->srcMemoryType = CU_MEMORYTYPE_HOST;
+    nodeParams->srcHost = reinterpret_cast<const void*>(hNode->op.source);
+  }
   nodeParams->dstDevice = hNode->op.destination;
   nodeParams->WidthInBytes = hNode->op.bytes;
   nodeParams->Height = nodeParams->Depth = 1;
@@ -279,12 +283,14 @@ SIM_API(cuGraphExecMemcpyNodeSetParams, context,
         (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams, CUcontext ctx),
         (hGraphExec, hNode, copyParams, ctx)) {
   static_cast<void>(ctx);
-  if (copyParams->srcMemoryType != CU_MEMORYTYPE_DEVICE || copyParams->dstMemoryType != CU_MEMORYTYPE_DEVICE ||
-      copyParams->Height != 1 || copyParams->Depth != 1) {
+  const bool from_host = copyParams->srcMemoryType == CU_MEMORYTYPE_HOST;
+  if ((!from_host && copyParams->srcMemoryType != CU_MEMORYTYPE_DEVICE) ||
+      copyParams->dstMemoryType != CU_MEMORYTYPE_DEVICE || copyParams->Height != 1 || copyParams->Depth != 1) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  Op op{.kind = Op::Kind::copy, .device_source = true, .device_destination = true};
-  op.destination = copyParams->dstDevice, op.source = copyParams->srcDevice, op.bytes = copyParams->WidthInBytes;
+  Op op{.kind = Op::Kind::copy, .device_source = !from_host, .device_destination = true};
+  op.destination = copyParams->dstDevice, op.bytes = copyParams->WidthInBytes;
+  op.source = from_host ? reinterpret_cast<CUdeviceptr>(copyParams->srcHost) : copyParams->srcDevice;
   return set(hGraphExec, hNode, std::move(op));
 }
 

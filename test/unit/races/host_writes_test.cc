@@ -24,7 +24,7 @@ using operation::Kind;
 namespace {
 
 constexpr std::uint64_t kHost = 0x7f0000000000, kDevice = 0x7f1000000000, kExec = 0x91;
-constexpr std::uint32_t kCopySite = 7, kWriter = 1, kReader = 2, kUnknown = 3;
+constexpr std::uint32_t kCopySite = 7, kReplaySite = 99, kWriter = 1, kReader = 2, kUnknown = 3;
 
 // Returns the code of a kernel that writes only through its parameters.
 races::Codes known_code() {
@@ -98,6 +98,37 @@ struct Process {
     wire::store(record, race::kWord0, address);
     hand();
     blank(Kind::kernel, stream);
+    hand();
+  }
+  struct Node {
+    std::uint32_t type, index;
+    std::uint64_t to, from;
+  };
+  void graph_node(const Node& node) {
+    std::byte* record = blank(Kind::graph_node);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(kCopySite + node.index));
+    wire::store(record, race::kNode, node.index);
+    wire::store(record, race::kNodeType, node.type);
+    wire::store(record, race::kWord0, kExec);
+    wire::store(record, race::kWord1, node.to);
+    wire::store(record, race::kWord2, node.from);
+    wire::store(record, race::kWord3, std::uint64_t{40});
+    hand();
+  }
+  void watched_graph(const std::vector<Node>& nodes, std::uint64_t order = 0) {
+    std::byte* record = blank(Kind::graph_made);
+    wire::store(record, race::kWord0, kExec);
+    wire::store(record, race::kWord1, std::uint64_t{nodes.size()});
+    wire::store(record, race::kWord2, order);
+    hand();
+    for (const Node& node : nodes) graph_node(node);
+    replay();
+  }
+  void replay() {
+    wire::store(blank(Kind::source_watched), race::kWord0, std::uint64_t{1});
+    hand();
+    wire::store(blank(Kind::graph, 0), operation::kArgument, kExec);
+    wire::store(bytes, operation::kSite, static_cast<decltype(operation::kSite)::type>(kReplaySite));
     hand();
   }
   void order(Kind kind, std::uint32_t stream) {
@@ -274,6 +305,49 @@ TEST_CASE("a graph with a host function, or an unknown graph, explains a change"
     p.watched_copy();
     p.changed();
     CHECK(p.found() == (known ? 1 : 0));
+  }
+}
+
+constexpr std::uint32_t kCopyNode = 1, kMemsetNode = 2;
+
+TEST_CASE("a change belongs to the copy in the graph that reads these bytes") {
+  Process p;
+  p.watched_graph({{kCopyNode, 0, kDevice, kHost + 4096}, {kCopyNode, 1, kDevice + 64, kHost}});
+  p.changed();
+  REQUIRE(p.found() == 1);
+  const session::Race race = p.feed.races().front();
+  CHECK((race.first.site == kCopySite + 1 && race.first.node == 2 && race.launched == kReplaySite));
+  CHECK((race.first.begin == kHost && race.first.end == kHost + 40));
+  CHECK((race.second.begin == kHost + 16 && race.second.end == kHost + 40 && race.changed == 24));
+}
+
+TEST_CASE("a node with new parameters reads only the new memory") {
+  for (const bool moved_away : {true, false}) {
+    Process p;
+    p.watched_graph({{kCopyNode, 0, kDevice, kHost}, {kMemsetNode, 1, kDevice + 64, 0}});
+    p.graph_node({kCopyNode, 0, kDevice, moved_away ? kHost + 4096 : kHost + 8});
+    p.replay();
+    p.changed();
+    CHECK(p.found() == 1);  // of the first replay
+    p.changed();
+    CHECK(p.feed.races().front().times == (moved_away ? 1 : 2));
+  }
+}
+
+TEST_CASE("a change under a running graph says nothing if the graph can make it, or can tell the host to make it") {
+  using Nodes = std::vector<Process::Node>;
+  const Process::Node copy{kCopyNode, 0, kDevice, kHost}, memset{kMemsetNode, 1, kDevice + 64, 0};
+  const Process::Node to_host{kCopyNode, 1, kHost + 4096, kDevice + 64};
+  for (const bool after_begin : {false, true}) {
+    const auto found = [&](const Nodes& nodes, std::uint64_t order) {
+      Process p;
+      p.watched_graph(nodes, order);
+      p.changed(after_begin ? race::kAfterBegin : 0);
+      return p.found();
+    };
+    CHECK(found({copy, memset}, 0) == 1);
+    CHECK(found({copy, memset}, race::kTells) == (after_begin ? 0 : 1));
+    CHECK(found({copy, to_host}, 0) == (after_begin ? 0 : 1));
   }
 }
 

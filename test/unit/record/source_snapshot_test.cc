@@ -17,7 +17,9 @@ using Difference = SourceSnapshot::Difference;
 std::uint64_t at(const void* memory) { return reinterpret_cast<std::uint64_t>(memory); }
 
 struct Taken {
-  explicit Taken(const std::vector<SourceRows>& sources) { taken = snapshot->take(sources.data(), sources.size()); }
+  explicit Taken(const std::vector<SourceRows>& sources, bool apart = false) {
+    taken = snapshot->take(sources.data(), sources.size(), apart);
+  }
 
   Difference compare() {
     Difference difference;
@@ -45,6 +47,32 @@ TEST_CASE("changed bytes are counted, from the first to the last") {
   memory[6] = 3;
   const Difference later = source.compare();
   CHECK((later.bytes == 3 && later.since_last));
+}
+
+TEST_CASE("only the first changed source is reported if sources are kept apart") {
+  std::vector<unsigned char> memory(300, 1);
+  for (const bool apart : {false, true}) {
+    Taken sources({{at(memory.data()), 100, 0, 1}, {at(&memory[100]), 100, 0, 1}, {at(&memory[200]), 100, 0, 1}},
+                  apart);
+    memory[150] ^= 1, memory[250] ^= 1;
+    const Difference first = sources.compare();
+    CHECK((first.begin == at(&memory[150]) && first.bytes == (apart ? 1 : 2)));
+    memory[251] ^= 1;
+    CHECK(sources.compare().since_last == !apart);
+  }
+}
+
+TEST_CASE("pageable memory that is gone cannot be compared") {
+  constexpr std::size_t kSize = 8192;
+  void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  Taken source({{at(memory), kSize, 0, 1, true}});
+  REQUIRE(source.taken);
+  static_cast<unsigned char*>(memory)[5000] = 1;
+  CHECK(source.compare().bytes == 1);
+  munmap(memory, kSize);
+  Difference difference;
+  CHECK_FALSE(source.snapshot->compare(difference));
 }
 
 TEST_CASE("bytes between rows are not compared") {

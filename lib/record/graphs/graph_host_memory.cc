@@ -1,0 +1,61 @@
+#include "record/graphs/graph_host_memory.h"
+
+#include <algorithm>
+
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+GraphHostMemory::Exec& GraphHostMemory::place(CUgraphExec exec) {
+  return execs_[wire::mix(wire::kHashSeed, reinterpret_cast<std::uint64_t>(exec)) >> 20 & (kExecs - 1)];
+}
+
+GraphHostMemory::Exec* GraphHostMemory::find(CUgraphExec exec) {
+  Exec& known = place(exec);
+  return exec != nullptr && known.handle == exec ? &known : nullptr;
+}
+
+void GraphHostMemory::made(CUgraphExec exec, bool runs_host_functions) {
+  const LockGuard lock(mutex_);
+  Exec& known = place(exec);
+  known.handle = exec;
+  known.runs_host_functions = runs_host_functions;
+  known.count = 0;
+}
+
+void GraphHostMemory::add(CUgraphExec exec, const HostSource& source) {
+  const LockGuard lock(mutex_);
+  Exec* known = find(exec);
+  if (known != nullptr && known->count < kMostSources) known->sources[known->count++] = source;
+}
+
+HostSource GraphHostMemory::set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows) {
+  const LockGuard lock(mutex_);
+  Exec* known = find(exec);
+  if (known == nullptr) return {};
+  HostSource* end = known->sources.data() + known->count;
+  HostSource* source =
+      std::find_if(known->sources.data(), end, [&](const HostSource& each) { return each.node == node; });
+  if (source == end) return {};
+  source->rows = rows;
+  return *source;
+}
+
+void GraphHostMemory::gone(CUgraphExec exec) {
+  const LockGuard lock(mutex_);
+  if (Exec* known = find(exec)) known->handle = nullptr;
+}
+
+void GraphHostMemory::launched(CUgraphExec exec, Launched& to) {
+  to.count = 0;
+  to.runs_host_functions = false;
+  const LockGuard lock(mutex_);
+  const Exec* known = find(exec);
+  if (known == nullptr) return;
+  to.runs_host_functions = known->runs_host_functions;
+  for (std::size_t i = 0; i < known->count; ++i) {
+    if (known->sources[i].rows.width != 0) to.rows[to.count++] = known->sources[i].rows;
+  }
+}
+
+}  // namespace cudadiag::record
