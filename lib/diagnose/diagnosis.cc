@@ -129,6 +129,7 @@ Diagnosis diagnose(const Known& known) {
   add_races(report, session, resolve_site);
   add_host_writes(report, session, resolve_site);
   add_tensor_races(report, session, symbolizer);
+  add_ended_memory(report, session, resolve_site, symbolizer);
   add_recycled_blocks(report, session, symbolizer);
   add_overruns(report, session, resolve_site);
   // Findings of bad values need no rules for causes.

@@ -51,6 +51,7 @@ class HostWriteBuilder {
     copy.begin = from_.first.begin;
     copy.end = from_.first.end;
     copy.exact = from_.first.exact;
+    copy.graph_node = from_.first.node;
     std::tie(copy.location, copy.stack) = resolve_(process_, from_.first.site);
     finding_.location = copy.location;
     finding_.stack = copy.stack;
@@ -236,6 +237,91 @@ void add_recycled_blocks(Diagnosis& report, const session::Session& session, sym
       report.findings.push_back(std::move(*finding));
     }
   }
+}
+
+namespace {
+
+// A graph used the program's own memory, which no longer existed.
+class EndedMemoryBuilder {
+ public:
+  EndedMemoryBuilder(const session::EndedMemory& ended, const session::Process& process, const ResolveSite& resolve)
+      : from_(ended), process_(process), resolve_(resolve) {}
+
+  Finding build(const session::Manifest& manifest, const std::string& variable) {
+    finding_.kind = analyse::Kind::graph_stale_pointer;
+    finding_.title = "a CUDA graph is replayed with host memory that no longer exists";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = manifest.host;
+    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.access.site);
+    const Location& shown = finding_.location.nearest();
+    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    const Location replay = from_.launched == 0 ? Location() : resolve_(process_, from_.launched).first;
+    relate(finding_, Role::replay, replay);
+    const std::string replayed =
+        replay.line > 0 ? ", replayed at " + place(replay, manifest.working_directory) + "," : "";
+    if (from_.freed != 0) relate(finding_, Role::freed, resolve_(process_, from_.freed).first);
+    finding_.text = fmt::format("{} of the graph{} {} {}, {}", node(), replayed, use(), memory(variable), end());
+    finding_.fix = {"keep this memory for as long as the graph is replayed: give it to the object that owns the graph",
+                    "or set the node's parameters before each replay"};
+    finding_.evidence = {analyse::Fact::measured, how_known()};
+    return std::move(finding_);
+  }
+
+ private:
+  using How = session::EndedMemory::How;
+
+  std::string node() const {
+    const session::Work what = from_.access.what;
+    const char* operation = what == session::Work::copy     ? "the copy"
+                            : what == session::Work::memset ? "the memset"
+                                                            : "the host function";
+    return fmt::format("{} in node {}", operation, from_.access.node);
+  }
+  const char* use() const {
+    return from_.access.what == session::Work::host_function ? "gets"
+           : from_.access.mode == session::RaceMode::read    ? "reads"
+                                                             : "writes";
+  }
+  std::string memory(const std::string& variable) const {
+    const std::uint64_t bytes = from_.access.end - from_.access.begin;
+    const std::string size = bytes == 0 ? "" : fmt::format("{} B of ", thousands(bytes));
+    if (from_.how == How::freed) return fmt::format("{}the block at {:#x}", size, from_.access.begin);
+    return size + (variable.empty() ? "a local variable" : "the local variable " + variable);
+  }
+  const char* end() const {
+    return from_.how == How::returned       ? "whose function has returned"
+           : from_.how == How::thread_ended ? "whose thread has ended"
+                                            : "which was freed";
+  }
+  const char* how_known() const {
+    return from_.how == How::returned       ? "the function's return address was no longer on the stack at the replay"
+           : from_.how == How::thread_ended ? "the variable is on the stack of a thread that ended before the replay"
+                                            : "the program freed the block before the replay";
+  }
+
+  const session::EndedMemory& from_;
+  const session::Process& process_;
+  const ResolveSite& resolve_;
+  Finding finding_;
+};
+
+}  // namespace
+
+void add_ended_memory(Diagnosis& report, const session::Session& session, const ResolveSite& resolve,
+                      symbolize::Symbolizer& symbolizer) {
+  if (!session.races) return;
+  std::vector<Finding> found;
+  for (const session::EndedMemory& ended : session.races->ended) {
+    const session::Process* process = session::process_of(session.processes, ended.pid);
+    if (process == nullptr) continue;
+    const std::string variable = symbolizer.variable(*process, ended.access.site, ended.frame, ended.below);
+    Finding finding = EndedMemoryBuilder(ended, *process, resolve).build(session.manifest, variable);
+    const auto same = [&](const Finding& other) { return is_same(finding, other); };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(finding));
+  }
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
 }
 
 namespace {

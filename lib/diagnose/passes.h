@@ -286,6 +286,8 @@ void add_tensor_races(Diagnosis& report, const session::Session& session, const 
 
 // Adds the replays of graphs that use memory which PyTorch's allocator has given to another tensor since the capture. The
 // Python hook finds them in a run with --graph-memory.
+void add_ended_memory(Diagnosis& report, const session::Session& session, const ResolveSite& resolve,
+                      symbolize::Symbolizer& symbolizer);
 void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 // Adds findings for kernels that access bytes outside their allocations, even if nothing failed, one for each line and

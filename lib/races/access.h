@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sass/kernel_accesses.h"
@@ -117,6 +118,8 @@ struct Graph {
   std::vector<bool> in_child;  // indexed by node: true if it is in a child graph, and so ordered like the node that
                                // contains the child graph
   bool looked_into = false;
+  // Accesses to pinned memory that was freed after the latest launch, and the sites of the calls that freed it.
+  std::vector<std::pair<Access, std::uint32_t>> freed;
   std::size_t parts = 0;  // number of nodes, edges and accesses that were reported
 };
 

@@ -172,6 +172,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation({record, parameters, stream}, pending);
   pending.forget_operation();
   pending.watched = 0;
+  pending.ended.clear();
 }
 
 bool Feed::take_without_stream(const std::byte* record, Pending& pending) {
@@ -181,6 +182,9 @@ bool Feed::take_without_stream(const std::byte* record, Pending& pending) {
     case Kind::graph_node:
     case Kind::graph_edges:
       if (kind == Kind::graph_node && wire::load(record, race::kWord0) == 0) return note_part(record, pending), true;
+      if (kind == Kind::graph_node && (wire::load(record, race::kNodeType) & race::kHasEnded) != 0) {
+        return note_ended(record, pending), true;
+      }
       graph_part(record, pending);
       pending.forget_operation();
       return true;
@@ -292,7 +296,7 @@ void Feed::operation(const Issued& issued, Pending& pending) {
     case Kind::memset:
       return copy(record, stream, pending);
     case Kind::graph:
-      return graph(record, stream, pending.watched);
+      return graph(record, stream, pending);
     case Kind::event_record:
       return order_.event_recorded(argument, stream);
     case Kind::event_wait:

@@ -48,8 +48,10 @@ class Feed : public session::RingReader {
   // Kernels that use bytes outside the memory that a parameter points to. One entry for each call site, kernel and
   // parameter.
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
+  // Replays of graphs with memory that had ended. One entry for each call site and way in which the memory ended.
+  const std::vector<session::EndedMemory>& ended() const { return ended_; }
   session::RaceCounts counts() const;
-  bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty(); }
+  bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty() || !ended_.empty(); }
 
  private:
   // The stream that an entry of the area's stream table describes. Entries are reused for new streams.
@@ -87,6 +89,9 @@ class Feed : public session::RingReader {
     Rows rows;
     std::vector<Part> parts;    // parts of a batch of copies
     std::uint64_t watched = 0;  // number of the watched source of a copy; 0 if none
+    std::vector<session::EndedMemory>
+        ended;  // memory of the graph's nodes; only these fields are set: node, what, mode,
+                // begin and site of the access, and how the memory ended
 
     void forget_operation();
   };
@@ -131,7 +136,10 @@ class Feed : public session::RingReader {
   void watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number);
   void add_source(const Access& source, HostWrites::Watched& watched);
   void source_changed(const std::byte* record);
-  void graph(const std::byte* record, StreamNumber stream, std::uint64_t watched);
+  void graph(const std::byte* record, StreamNumber stream, const Pending& pending);
+  static void note_ended(const std::byte* record, Pending& pending);
+  void add_ended(Graph& graph, const Access& launch, const Pending& pending);
+  void add_ended(session::EndedMemory ended);
   void watch_graph(const Graph& graph, Access launch, std::uint64_t number);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
@@ -169,6 +177,7 @@ class Feed : public session::RingReader {
   std::vector<Pending> pending_;  // indexed by thread
   LaunchBytes launch_bytes_;
   std::vector<session::Overrun> overruns_;
+  std::vector<session::EndedMemory> ended_;
   std::vector<Memory> homes_;                        // the memory of each race at the time at which the race was found
   std::vector<Memory> host_homes_;                   // the memory of each write of the host
   std::unordered_map<std::uint64_t, Graph> graphs_;  // keyed by CUgraphExec

@@ -77,6 +77,7 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   // The nodes are recorded in their order. A later record replaces an earlier one: the node has new parameters.
   if (!graph.accesses.empty() && graph.accesses.back().node > node) {
     std::erase_if(graph.accesses, [&](const Access& access) { return access.node == node + 1; });
+    std::erase_if(graph.freed, [&](const auto& freed) { return freed.first.node == node + 1; });
   }
   const std::uint32_t type = wire::load(record, race::kNodeType) & ~race::kInChild;
   graph.in_child[node] = (wire::load(record, race::kNodeType) & race::kInChild) != 0;
@@ -123,7 +124,75 @@ void Feed::forget_graphs() {
   graph_parts_ = 0;
 }
 
-void Feed::graph(const std::byte* record, StreamNumber stream, std::uint64_t watched) {
+// ---- memory that has ended
+
+namespace {
+
+constexpr std::size_t kMostEnded = 256;  // limits the memory of one graph, and the list of what was found
+
+session::Work work_of(std::uint32_t type) {
+  return type == graph_node::kCopy     ? session::Work::copy
+         : type == graph_node::kMemset ? session::Work::memset
+                                       : session::Work::host_function;
+}
+
+session::EndedMemory::How how_of(std::uint64_t word) {
+  using How = session::EndedMemory::How;
+  const auto ended = static_cast<race::Ended>(word & 0xff);
+  return ended == race::Ended::returned      ? How::returned
+         : ended == race::Ended::with_thread ? How::thread_ended
+                                             : How::freed;
+}
+
+}  // namespace
+
+void Feed::note_ended(const std::byte* record, Pending& pending) {
+  if (pending.ended.size() == kMostEnded) return;
+  const std::uint64_t how = wire::load(record, race::kWord2);
+  session::EndedMemory& ended = pending.ended.emplace_back();
+  ended.access.site = wire::load(record, operation::kSite);
+  ended.access.node = wire::load(record, race::kNode) + 1;
+  ended.access.what = work_of(wire::load(record, race::kNodeType) & ~race::kFlagsOfNode);
+  ended.access.mode = (how >> 32 & race::kIsSource) != 0 ? session::RaceMode::read : session::RaceMode::write;
+  ended.access.begin = ended.access.end = wire::load(record, race::kWord1);
+  ended.how = how_of(how);
+  ended.frame = static_cast<std::uint32_t>(how >> 40);
+  ended.below = wire::load(record, race::kWord3);
+}
+
+void Feed::add_ended(session::EndedMemory ended) {
+  for (session::EndedMemory& known : ended_) {
+    if (known.access.site == ended.access.site && known.how == ended.how) return void(++known.times);
+  }
+  if (ended_.size() < kMostEnded) ended_.push_back(std::move(ended));
+}
+
+// Reports each end only at the first launch after it.
+void Feed::add_ended(Graph& graph, const Access& launch, const Pending& pending) {
+  for (session::EndedMemory ended : pending.ended) {
+    for (const Access& access : graph.accesses) {
+      const bool meant = access.node == ended.access.node && access.begin == ended.access.begin;
+      if (meant) ended.access.end = access.end();
+    }
+    ended.access.stream = order_.traits(launch.stream).handle;
+    ended.access.thread = launch.thread;
+    ended.access.ticks = launch.ticks;
+    ended.launched = launch.site;
+    add_ended(std::move(ended));
+  }
+  for (auto& [access, site] : std::exchange(graph.freed, {})) {
+    session::EndedMemory ended;
+    access.stream = launch.stream;
+    access.thread = launch.thread;
+    access.ticks = launch.ticks;
+    ended.access = stored_access(access, order_);
+    ended.launched = launch.site;
+    ended.freed = site;
+    add_ended(std::move(ended));
+  }
+}
+
+void Feed::graph(const std::byte* record, StreamNumber stream, const Pending& pending) {
   const std::uint64_t exec = wire::load(record, operation::kArgument);
   Graph anything;
   anything.order = race::kTells | race::kWaits;
@@ -132,15 +201,14 @@ void Feed::graph(const std::byte* record, StreamNumber stream, std::uint64_t wat
   if ((graph.order & race::kWaits) != 0) order_.stranger_waited(stream);
   for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
   const Moment at = order_.graph_launched(exec, stream);
-  if (watched != 0) {
-    Access launch;
-    launch.at = at;
-    launch.stream = stream;
-    launch.site = wire::load(record, operation::kSite);
-    launch.thread = wire::load(record, operation::kThread);
-    launch.ticks = wire::load(record, operation::kTicks);
-    watch_graph(graph, launch, watched);
-  }
+  Access launch;
+  launch.at = at;
+  launch.stream = stream;
+  launch.site = wire::load(record, operation::kSite);
+  launch.thread = wire::load(record, operation::kThread);
+  launch.ticks = wire::load(record, operation::kTicks);
+  add_ended(graph, launch, pending);
+  if (pending.watched != 0) watch_graph(graph, launch, pending.watched);
   graph_accesses(graph, record, at, stream);
   const auto any_kernel = [&](const auto& test) {
     return std::any_of(graph.accesses.begin(), graph.accesses.end(),

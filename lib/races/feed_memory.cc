@@ -58,6 +58,15 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     order_.context_seen(memory_.context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
   }
   if (freed == nullptr) return;
+  if (freed->kind == wire::allocation::Kind::pinned) {
+    for (auto& [exec, graph] : graphs_) {
+      for (const Access& access : graph.accesses) {
+        const bool inside = access.begin >= begin && access.begin - begin < freed->bytes;
+        if (inside && access.what != What::kernel)
+          graph.freed.emplace_back(access, wire::load(record, operation::kSite));
+      }
+    }
+  }
   history_.forget(begin, freed->bytes);
   memory_.freed(begin);
 }

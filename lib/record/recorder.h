@@ -145,6 +145,7 @@ class Recorder {
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
+    if (operations_.races() != nullptr) races_.thread_ended(thread);
     threads_.release(thread);
   }
   bool reads_python_stacks() const { return options_.record.python_stacks; }

@@ -192,6 +192,10 @@ session::Races RaceWatch::finish() {
       overrun.pid = pid;
       all.overruns.push_back(overrun);
     }
+    for (session::EndedMemory ended : process->feed->ended()) {
+      ended.pid = pid;
+      all.ended.push_back(std::move(ended));
+    }
     for (session::Race& pair : process->feed->unjudged()) {
       pair.pid = pid;
       all.unjudged.push_back(std::move(pair));

@@ -417,6 +417,58 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
   return frames;
 }
 
+namespace {
+
+// Returns the only operation of a location; nullptr if there are several, or if the location is elsewhere here.
+const Dwarf_Op* only_operation(Dwarf_Die& entry, unsigned attribute, Dwarf_Addr address) {
+  Dwarf_Attribute found;
+  Dwarf_Op* operations = nullptr;
+  std::size_t count = 0;
+  if (!dwarf_attr_integrate(&entry, attribute, &found)) return nullptr;
+  if (dwarf_getlocation_addr(&found, address, &operations, &count, 1) != 1 || count != 1) return nullptr;
+  return operations;
+}
+
+bool holds(Dwarf_Die& variable, Dwarf_Addr address, std::int64_t place) {
+  const Dwarf_Op* where = only_operation(variable, DW_AT_location, address);
+  if (where == nullptr || where->atom != DW_OP_fbreg) return false;
+  const auto begin = static_cast<std::int64_t>(where->number);
+  Dwarf_Attribute attribute;
+  Dwarf_Die type;
+  Dwarf_Word bytes = 0;
+  if (!dwarf_attr_integrate(&variable, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type)) return false;
+  if (dwarf_aggregate_size(&type, &bytes) != 0) return false;
+  return begin <= place && static_cast<std::uint64_t>(place - begin) < bytes;
+}
+
+}  // namespace
+
+std::string DwarfLines::variable(std::uint64_t address, std::uint64_t below) {
+  Dwarf_Die found;
+  const auto offset = unit_at(address);
+  Dwarf_Die* unit = offset ? dwarf_offdie(dwarf_, *offset, &found) : nullptr;
+  Dwarf_Die* scopes = nullptr;
+  const int count = unit ? dwarf_getscopes(unit, address - bias_, &scopes) : 0;
+  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> owned(scopes, &std::free);
+  const auto place = -static_cast<std::int64_t>(below);
+  bool by_cfa = false;  // the frame base of the function is the CFA
+  for (int i = 0; i < count; ++i) {
+    if (dwarf_tag(&scopes[i]) != DW_TAG_subprogram) continue;
+    const Dwarf_Op* base = only_operation(scopes[i], DW_AT_frame_base, address - bias_);
+    by_cfa |= base != nullptr && base->atom == DW_OP_call_frame_cfa;
+  }
+  for (int i = 0; by_cfa && i < count; ++i) {
+    Dwarf_Die entry;
+    if (dwarf_child(&scopes[i], &entry) != 0) continue;
+    do {
+      const int tag = dwarf_tag(&entry);
+      const bool named = (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) && dwarf_diename(&entry) != nullptr;
+      if (named && holds(entry, address - bias_, place)) return dwarf_diename(&entry);
+    } while (dwarf_siblingof(&entry, &entry) == 0);
+  }
+  return "";
+}
+
 DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector<std::string>& names) const {
   if (!dwarf_) return Folding::none;
   constexpr std::size_t kMostLookedAt = 10'000'000;  // limit; reading this many takes three seconds

@@ -27,6 +27,10 @@ class DwarfLines {
   // relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
+  // Returns the name of the variable or parameter, of the function at `address`, that contains the byte at this distance
+  // below the end of the function's frame (DWARF's CFA). Empty if there is none.
+  std::string variable(std::uint64_t address, std::uint64_t below);
+
   // Returns whether the linker folded functions with identical code into one at `address`. `names` are the symbols at
   // that address. They were folded if at least two of them are separate functions rather than aliases.
   enum class Folding { none, of_one_line, of_several_lines };

@@ -242,6 +242,10 @@ std::string ElfModule::missing_file() {
   return condition() == Condition::readable ? file().dwarf_lines().missing_file() : "";
 }
 
+std::string ElfModule::variable(std::uint64_t address, std::uint64_t below) {
+  return condition() == Condition::readable ? file().dwarf_lines().variable(address, below) : "";
+}
+
 std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   std::vector<NativeFrame> frames;
   std::vector<std::string> names;

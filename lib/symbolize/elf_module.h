@@ -38,6 +38,9 @@ class ElfModule {
   // `user`.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
+  // See DwarfLines::variable().
+  std::string variable(std::uint64_t address, std::uint64_t below);
+
   // Returns the calls in the module that DWARF describes; empty without line information.
   const CallSites& call_sites();
 

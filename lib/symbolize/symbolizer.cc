@@ -212,6 +212,17 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
   return physical;
 }
 
+std::string Symbolizer::variable(const session::Process& process, std::uint32_t site, std::uint32_t frame,
+                                 std::uint64_t below) {
+  const session::ProcessRecord& record = process.record;
+  const session::Site* at = session::by_id(record.sites, site);
+  const auto* stack = at == nullptr ? nullptr : session::by_id(record.native_stacks, at->native);
+  if (stack == nullptr || frame == 0 || frame > stack->frames.size()) return "";
+  const session::RawNativeFrame& raw = stack->frames[frame - 1];
+  const session::Module* module = session::by_id(record.modules, raw.module);
+  return module == nullptr ? "" : state_->module(record, *module).variable(raw.address - 1, below);
+}
+
 std::vector<ElfModule*> Symbolizer::State::user_modules(const session::ProcessRecord& record) {
   std::vector<ElfModule*> users;
   for (const session::Module& recorded : record.modules) {

@@ -26,7 +26,10 @@
 //                     CUgraphExec; copies and memsets: word 1 destination, word 2 source, word 3 bytes; event nodes:
 //                     word 1 CUevent. The record of its parameters or rows precedes it. If word 0 is 0: one copy of the
 //                     batch whose record follows in the same ring; source 0: not given; bytes 0: unknown; type:
-//                     SourceOrder
+//                     SourceOrder. If the type has kHasEnded: the memory at word 1, which the node uses, has ended; word
+//                     2: Ended | kIsSource << 32 if the node reads it | frame << 40; word 3: how far it is below the end
+//                     of that frame (DWARF's CFA). `frame` is the 1-based number of the variable's function in the
+//                     native stack of the site; 0 if unknown. The graph's launch follows in the same ring
 //    source_watched   the recorder watches the source of the copy, or those of the graph's copies, whose record follows
 //                     in the same ring; word 0: 1-based number of this watch
 //    source_changed   a watched source changed before its copy or graph began; word 0: number of the watch; words 1 and 2:
@@ -80,7 +83,9 @@ inline constexpr Field<std::uint32_t, kOffsets> kRows;
 
 inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
-inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
+// In kNodeType. kInChild: the node lies in a child graph. kHasEnded: its memory no longer exists.
+inline constexpr std::uint32_t kInChild = 0x80000000, kHasEnded = 0x40000000;
+inline constexpr std::uint32_t kFlagsOfNode = kInChild | kHasEnded;
 
 // The condition under which the return of a copy or memset proves that earlier work of its stream has finished.
 enum Seen : std::uint64_t {
@@ -109,6 +114,14 @@ enum SourceOrder : std::uint32_t {
   kInStreamOrder,
   kDuringCall,  // before the call returns, and perhaps before earlier work of the stream has finished
   kAnyTime,     // after the call began, and perhaps before earlier work of the stream has finished
+};
+
+// How the memory of a graph's node ended.
+enum class Ended : std::uint8_t {
+  no,
+  returned,     // a variable whose function has returned
+  with_thread,  // a variable on the stack of a thread that has ended
+  freed,        // a block that was freed
 };
 
 enum SourceChange : std::uint16_t {

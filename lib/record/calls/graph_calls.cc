@@ -64,6 +64,7 @@ GraphCall decode_graph_call(std::uint32_t id, const void* parameters) {
       call.memset = static_cast<const cuGraphExecMemsetNodeSetParams_params*>(parameters)->memsetParams;
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecHostNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:

@@ -62,6 +62,7 @@ bool DriverApi::load() {
   resolve(library, graph_child_get_graph, "cuGraphChildGraphNodeGetGraph");
   resolve(library, graph_memcpy_node_get_params, "cuGraphMemcpyNodeGetParams");
   resolve(library, graph_memset_node_get_params, "cuGraphMemsetNodeGetParams");
+  resolve(library, graph_host_node_get_params, "cuGraphHostNodeGetParams");
   resolve(library, graph_event_record_node_get_event, "cuGraphEventRecordNodeGetEvent");
   resolve(library, graph_event_wait_node_get_event, "cuGraphEventWaitNodeGetEvent");
   resolve(library, graph_node_get_dependents, "cuGraphNodeGetDependentNodes_v2");

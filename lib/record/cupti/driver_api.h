@@ -55,6 +55,7 @@ struct DriverApi {
   CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph*) = nullptr;                                     // 10.0
   CUresult (*graph_memcpy_node_get_params)(CUgraphNode, CUDA_MEMCPY3D*) = nullptr;                        // 10.0
   CUresult (*graph_memset_node_get_params)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) = nullptr;              // 10.0
+  CUresult (*graph_host_node_get_params)(CUgraphNode, CUDA_HOST_NODE_PARAMS*) = nullptr;                  // 10.0
   CUresult (*graph_event_record_node_get_event)(CUgraphNode, CUevent*) = nullptr;                         // 11.1
   CUresult (*graph_event_wait_node_get_event)(CUgraphNode, CUevent*) = nullptr;                           // 11.1
 

@@ -20,7 +20,7 @@ void GraphHostMemory::made(CUgraphExec exec, bool runs_host_functions) {
   Exec& known = place(exec);
   known.handle = exec;
   known.runs_host_functions = runs_host_functions;
-  known.count = 0;
+  known.count = known.uses_count = 0;
 }
 
 void GraphHostMemory::add(CUgraphExec exec, const HostSource& source) {
@@ -44,6 +44,20 @@ HostSource GraphHostMemory::set(CUgraphExec exec, CUgraphNode node, const Source
 void GraphHostMemory::gone(CUgraphExec exec) {
   const LockGuard lock(mutex_);
   if (Exec* known = find(exec)) known->handle = nullptr;
+}
+
+void GraphHostMemory::add_use(CUgraphExec exec, const HostUse& use) {
+  const LockGuard lock(mutex_);
+  Exec* known = find(exec);
+  if (known != nullptr && known->uses_count < kMostUses) known->uses[known->uses_count++] = use;
+}
+
+void GraphHostMemory::forget_uses(CUgraphExec exec, CUgraphNode node) {
+  const LockGuard lock(mutex_);
+  Exec* known = find(exec);
+  for (std::uint32_t i = 0; known != nullptr && i < known->uses_count; ++i) {
+    if (known->uses[i].node == node) known->uses[i].memory = 0;
+  }
 }
 
 void GraphHostMemory::launched(CUgraphExec exec, Launched& to) {

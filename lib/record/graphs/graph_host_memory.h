@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "record/graphs/captured_memory.h"
 #include "record/guest.h"
 #include "record/memory/copy_sources.h"
 
@@ -20,9 +21,18 @@ struct HostSource {
   SourceRows rows;                    // no bytes: the node now reads other memory
 };
 
+// The program's own memory that a node uses: a side of a copy, the target of a memset, or a host function's argument.
+struct HostUse {
+  CUgraphNode node = nullptr;
+  std::uint32_t index = 0, type = 0, site = 0;
+  bool is_source = false;
+  std::uint64_t address = 0;
+  CapturedMemory::Number memory = 0;
+};
+
 class GraphHostMemory {
  public:
-  static constexpr std::size_t kMostSources = 64;
+  static constexpr std::size_t kMostSources = 64, kMostUses = 64;
 
   // Forgets what was known about an earlier graph with this handle.
   void made(CUgraphExec exec, bool runs_host_functions);
@@ -30,6 +40,24 @@ class GraphHostMemory {
   // Gives the node a new source, and returns its entry. Returns an entry without node if the node is not known.
   HostSource set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows);
   void gone(CUgraphExec exec);
+
+  void add_use(CUgraphExec exec, const HostUse& use);
+  void forget_uses(CUgraphExec exec, CUgraphNode node);
+  // Removes the uses for which `ended` returns true. The sources of their nodes are no longer watched.
+  template <typename Ended>
+  void remove_ended(CUgraphExec exec, Ended ended) {
+    const LockGuard lock(mutex_);
+    Exec* known = find(exec);
+    if (known == nullptr) return;
+    for (std::uint32_t i = 0; i < known->uses_count; ++i) {
+      HostUse& use = known->uses[i];
+      if (use.memory == 0 || !ended(use)) continue;
+      use.memory = 0;
+      for (HostSource& source : known->sources) {
+        if (source.node == use.node) source.rows.width = 0;
+      }
+    }
+  }
 
   struct Launched {
     std::array<SourceRows, kMostSources> rows;
@@ -42,8 +70,9 @@ class GraphHostMemory {
   struct Exec {
     CUgraphExec handle;  // null if free
     bool runs_host_functions;
-    std::uint32_t count;
+    std::uint32_t count, uses_count;
     std::array<HostSource, kMostSources> sources;
+    std::array<HostUse, kMostUses> uses;
   };
   static constexpr std::size_t kExecs = 1024;
 

@@ -26,6 +26,7 @@ void GraphRecorder::enter(ThreadState& thread, std::uint32_t id, const CUpti_Cal
   if (call.what == What::add_node || call.what == What::instantiate || call.what == What::set_node) {
     const SiteFinder::Place at = sites_->place(thread, id, Kind::graph, 0, frame);
     thread.graph_site = sites_->site_at(thread, at, Kind::graph, 0);
+    if (races_ != nullptr) races_->node_given(thread, id, data.functionParams, thread.graph_site, frame);
     const bool armed =
         call.what == What::instantiate && exclusive_wait_->on() &&
         window_->armed_from(interner_->site_key(Kind::graph, at.python, at.native, 0), 0) != Window::kNever;

@@ -209,8 +209,24 @@ void RaceRecords::source_watched(ThreadState& thread, std::uint64_t number) {
 
 // ---- copies in graphs
 
-void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec) {
+void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec, std::uintptr_t frame) {
   if (!sources_.on()) return;
+  host_memory_.remove_ended(exec, [&](const HostUse& use) {
+    const CapturedMemory::End end = captured_.end_of(use.memory, thread, frame);
+    if (end.how == race::Ended::no) return false;
+    std::byte* record = begin_at_call(thread, Kind::graph_node);
+    wire::store(record, operation::kSite, static_cast<std::uint16_t>(use.site <= 0xffff ? use.site : 0));
+    wire::store(record, race::kNode, use.index);
+    wire::store(record, race::kNodeType, use.type | race::kHasEnded);
+    wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+    wire::store(record, race::kWord1, use.address);
+    wire::store(record, race::kWord2,
+                static_cast<std::uint64_t>(end.how) | (use.is_source ? std::uint64_t{race::kIsSource} : 0) << 32 |
+                    std::uint64_t{end.frame} << 40);
+    wire::store(record, race::kWord3, end.below);
+    publish(thread, record);
+    return true;
+  });
   GraphHostMemory::Launched launched;
   host_memory_.launched(exec, launched);
   if (launched.runs_host_functions) before_host_function();

@@ -211,6 +211,7 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};
     CUDA_MEMSET_NODE_PARAMS fill = {};
+    CUDA_HOST_NODE_PARAMS host = {};
     CUevent event = nullptr;
     CUgraphNode handle = description.handle(node);
     if (type == CU_GRAPH_NODE_TYPE_KERNEL && driver_->graph_kernel_node_get_params != nullptr &&
@@ -224,6 +225,8 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
       read_copy(copy, call);
       const SourceRows rows = host_source(copy, call);
       if (rows.width != 0) host_memory_.add(exec, {handle, to.index, to.type, rows});
+      add_use(to, handle, call.source, true);
+      add_use(to, handle, call.destination, false);
     } else if (type == CU_GRAPH_NODE_TYPE_MEMSET && driver_->graph_memset_node_get_params != nullptr &&
                driver_->graph_memset_node_get_params(handle, &fill) == CUDA_SUCCESS) {
       call.destination = fill.dst;
@@ -231,6 +234,10 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
       call.rows = static_cast<std::uint32_t>(fill.height);
       call.destination_pitch = fill.pitch;
       call.argument = call.width * fill.height;
+      add_use(to, handle, call.destination, false);
+    } else if (type == CU_GRAPH_NODE_TYPE_HOST && driver_->graph_host_node_get_params != nullptr &&
+               driver_->graph_host_node_get_params(handle, &host) == CUDA_SUCCESS) {
+      add_use(to, handle, reinterpret_cast<std::uint64_t>(host.userData), true);
     } else if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && driver_->graph_event_record_node_get_event != nullptr &&
                driver_->graph_event_record_node_get_event(handle, &event) == CUDA_SUCCESS) {
       call.destination = reinterpret_cast<std::uint64_t>(event);
@@ -262,11 +269,82 @@ SourceRows RaceRecords::host_source(const CUDA_MEMCPY3D& copy, const Call& call)
   SourceRows rows = call.rows == 1 ? SourceRows{call.source, call.argument, 0, 1}
                                    : SourceRows{call.source, call.width, call.source_pitch, call.rows};
   if (sources_.pinned().contain(rows.address, rows.end())) return rows;
-  rows.pageable = copy.srcMemoryType == CU_MEMORYTYPE_HOST;
-  allocations_->each_living([&](std::uint64_t address, std::uint64_t bytes, wire::allocation::Kind) {
-    if (rows.address < address + bytes && address < rows.end()) rows.pageable = false;
-  });
+  rows.pageable = copy.srcMemoryType == CU_MEMORYTYPE_HOST && !is_known(rows);
   return rows.pageable ? rows : SourceRows{};
+}
+
+bool RaceRecords::is_known(const SourceRows& rows) const {
+  bool known = false;
+  allocations_->each_living([&](std::uint64_t address, std::uint64_t bytes, wire::allocation::Kind) {
+    known |= rows.address < address + bytes && address < rows.end();
+  });
+  return known;
+}
+
+void RaceRecords::met(ThreadState& thread, std::uint64_t address, std::uint32_t site, std::uintptr_t frame) {
+  if (!sources_.on() || address == 0 || site == 0) return;
+  // Device memory is not readable, and most of it is unknown to the allocator of the C library.
+  if (is_readable(address & ~std::uint64_t{7}) && !is_known({address, 1, 0, 1}))
+    captured_.met(thread, address, site, frame);
+}
+
+void RaceRecords::captured(ThreadState& thread, std::uint32_t id, const void* parameters, const Call& call,
+                           std::uintptr_t frame) {
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc_ptsz) {
+    void* argument = static_cast<const cuLaunchHostFunc_params*>(parameters)->userData;
+    return met(thread, reinterpret_cast<std::uint64_t>(argument), thread.open.site, frame);
+  }
+  met(thread, call.source, thread.open.site, frame);
+  met(thread, call.destination, thread.open.site, frame);
+}
+
+namespace {
+
+// Calls each(address) for the addresses that the call gives to a copy, a memset or a host function.
+template <typename Each>
+void each_given(std::uint32_t id, const void* p, Each each) {
+  const auto copy = [&](const CUDA_MEMCPY3D* given) {
+    Call call;
+    if (given == nullptr) return;
+    read_copy(*given, call);
+    each(call.source), each(call.destination);
+  };
+  const auto function = [&](const void* data) { each(reinterpret_cast<std::uint64_t>(data)); };
+  const auto any = [&](const CUgraphNodeParams* given) {
+    if (given == nullptr) return;
+    if (given->type == CU_GRAPH_NODE_TYPE_MEMCPY) copy(&given->memcpy.copyParams);
+    if (given->type == CU_GRAPH_NODE_TYPE_MEMSET) each(given->memset.dst);
+    if (given->type == CU_GRAPH_NODE_TYPE_HOST) function(given->host.userData);
+  };
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemcpyNode:
+      return copy(static_cast<const cuGraphAddMemcpyNode_params*>(p)->copyParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams:
+      return copy(static_cast<const cuGraphExecMemcpyNodeSetParams_params*>(p)->copyParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemsetNode:
+      return each(static_cast<const cuGraphAddMemsetNode_params*>(p)->memsetParams->dst);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddHostNode:
+      return function(static_cast<const cuGraphAddHostNode_params*>(p)->nodeParams->userData);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
+      return any(static_cast<const cuGraphAddNode_params*>(p)->nodeParams);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
+      return any(static_cast<const cuGraphAddNode_v2_params*>(p)->nodeParams);
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+void RaceRecords::node_given(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t site,
+                             std::uintptr_t frame) {
+  each_given(id, parameters, [&](std::uint64_t address) { met(thread, address, site, frame); });
+}
+
+void RaceRecords::add_use(const Node& node, CUgraphNode handle, std::uint64_t address, bool is_source) {
+  const CapturedMemory::Number memory = address == 0 || node.site == 0 ? 0 : captured_.find(address, node.site);
+  if (memory != 0)
+    host_memory_.add_use(node.exec, {handle, node.index, node.type, node.site, is_source, address, memory});
 }
 
 void RaceRecords::node_set(ThreadState& thread, const GraphCall& call, std::uint32_t site) {
@@ -274,8 +352,16 @@ void RaceRecords::node_set(ThreadState& thread, const GraphCall& call, std::uint
     Call copy;
     read_copy(*call.copy, copy);
     const HostSource known = host_memory_.set(call.exec, call.node, host_source(*call.copy, copy));
-    if (known.node != nullptr) return graph_node(thread, {call.exec, known.index, known.type, site}, copy);
-  } else if (call.kernel == nullptr && call.memset == nullptr) {
+    host_memory_.forget_uses(call.exec, call.node);
+    if (known.node != nullptr) {
+      const Node node{call.exec, known.index, known.type, site};
+      add_use(node, call.node, copy.source, true);
+      add_use(node, call.node, copy.destination, false);
+      return graph_node(thread, node, copy);
+    }
+  } else if (call.memset != nullptr) {
+    host_memory_.forget_uses(call.exec, call.node);
+  } else if (call.kernel == nullptr) {
     host_memory_.gone(call.exec);
   }
   graph_changed(thread, call.exec);

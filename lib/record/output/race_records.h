@@ -37,8 +37,13 @@ class RaceRecords {
   };
   // Records the parts of a batch of copies, and whether the copy's source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
-  // Records whether the sources of the graph's copies are watched.
-  void before_graph(ThreadState& thread, CUgraphExec exec);
+  // Call this at ENTER of a captured copy, memset or host function. `frame` is the frame address of the callback.
+  void captured(ThreadState& thread, std::uint32_t id, const void* parameters, const Call& call, std::uintptr_t frame);
+  // Call this at ENTER of a call that adds a node to a graph, or sets a node's parameters. `site` is the call's site.
+  void node_given(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t site,
+                  std::uintptr_t frame);
+  // Records which memory of the graph has ended, and whether the sources of its copies are watched.
+  void before_graph(ThreadState& thread, CUgraphExec exec, std::uintptr_t frame);
   void before_host_function() { sources_.hold_no_more(); }
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
@@ -54,6 +59,7 @@ class RaceRecords {
   // it stops watching copies.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
+  void thread_ended(const ThreadState& thread) { captured_.thread_ended(thread); }
   // `thread` may be null.
   void process_ends(ThreadState* thread);
   void note_changes(ThreadState& thread) {
@@ -137,6 +143,9 @@ class RaceRecords {
   };
   void graph_node(ThreadState& thread, const Node& node, const Call& call);
   SourceRows host_source(const CUDA_MEMCPY3D& copy, const Call& call);
+  bool is_known(const SourceRows& rows) const;
+  void met(ThreadState& thread, std::uint64_t address, std::uint32_t site, std::uintptr_t frame);
+  void add_use(const Node& node, CUgraphNode handle, std::uint64_t address, bool is_source);
   void graph_issued(ThreadState& thread, bool ok);
   void source_watched(ThreadState& thread, std::uint64_t number);
   void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
@@ -152,6 +161,7 @@ class RaceRecords {
   CopySources sources_;
   const Allocations* allocations_ = nullptr;
   GraphHostMemory host_memory_;
+  CapturedMemory captured_;
 };
 
 }  // namespace cudadiag::record

@@ -17,6 +17,14 @@ constexpr base::Words<RaceMode, 5> kModes = {{
     {RaceMode::atomic, "atomic"},
 }};
 
+constexpr base::Words<EndedMemory::How, 3> kEnds = {{
+    {EndedMemory::How::returned, "returned"},
+    {EndedMemory::How::thread_ended, "thread_ended"},
+    {EndedMemory::How::freed, "freed"},
+}};
+
+EndedMemory::How how_of(std::string_view word) { return base::value_of(kEnds, word).value_or(EndedMemory::How::freed); }
+
 RaceMode mode_of(std::string_view word) { return base::value_of(kModes, word).value_or(RaceMode::unknown); }
 
 }  // namespace
@@ -70,6 +78,19 @@ void fields(Overrun& overrun, auto& field) {
   field("times", overrun.times);
 }
 
+std::string_view word(EndedMemory::How how) { return base::word_of(kEnds, how); }
+
+void fields(EndedMemory& ended, auto& field) {
+  field("pid", ended.pid);
+  field("access", ended.access);
+  field("how", ended.how, how_of);
+  field("launched", ended.launched);
+  field("freed", ended.freed);
+  field("frame", ended.frame);
+  field("below", ended.below);
+  field("times", ended.times);
+}
+
 void fields(RaceCounts& counts, auto& field) {
   field("pid", counts.pid);
   field("operations", counts.operations);
@@ -91,6 +112,7 @@ void fields(Races& races, auto& field) {
   field("races", races.found, kMostRaces);
   field("unjudged", races.unjudged, kMostRaces);
   field("overruns", races.overruns, kMostRaces);
+  field("ended", races.ended, kMostRaces);
   field("counts", races.counts);
   field("kernels", races.kernels);
 }

@@ -63,6 +63,27 @@ struct Race {
   bool after_begin = false;
 };
 
+// A replay of a graph used host memory that had ended since the graph's node got its address.
+struct EndedMemory {
+  enum class How : std::uint8_t {
+    returned,      // a variable of a function that has returned
+    thread_ended,  // a variable on the stack of a thread that has ended
+    freed,         // a block that has been freed
+  };
+  std::uint32_t pid = 0;
+  RaceAccess access;  // of the node; a host function if the memory is its argument
+  How how = How::freed;
+  std::uint32_t launched = 0;  // site of the graph's launch
+  std::uint32_t freed = 0;     // site of the CUDA call that freed the block; 0 if unknown
+  // The variable's function, as the 1-based number of its frame in the native stack of the access's site, and the
+  // variable's distance from the end of that frame (DWARF's CFA). 0 if unknown.
+  std::uint32_t frame = 0;
+  std::uint64_t below = 0;
+  std::uint64_t times = 1;
+};
+
+std::string_view word(EndedMemory::How how);
+
 // A kernel accessed bytes outside the allocation that its pointer points into, although no call failed.
 struct Overrun {
   std::uint32_t pid = 0;
@@ -93,6 +114,7 @@ struct Races {
   std::vector<Race> found;
   std::vector<Race> unjudged;  // the first unjudged pairs, whose modes are unknown
   std::vector<Overrun> overruns;
+  std::vector<EndedMemory> ended;
   std::vector<RaceCounts> counts;  // one per checked process
   RaceKernels kernels;
 };

@@ -111,3 +111,49 @@ def a_replay_whose_copy_has_read_its_source_is_none(machine):
     for which in ("waited", "beside", "moved_away", "told", "written"):
         _, report = _report(machine, which, program="race_host_graph")
         expect(report["findings"], [], which)
+
+
+def _ended(machine, which, mark="COPY LINE"):
+    file = machine.folder / "races.json"
+    result = machine.cudadiag("races", "--rerun=never", "--json", file, "--",
+                              machine.build / "targets/race_host_ended", which)
+    report = json.loads(file.read_text())
+    found = [each for each in report["findings"] if each["kind"] == "graph_stale_pointer"]
+    expect(len(found), 1, which + result.stderr)
+    (finding,) = found
+    line = targets.marked_line("race_host_ended", mark)
+    expect((finding["location"]["file"], finding["location"]["line"]), line, f"{which}: the node's line")
+    return " ".join(result.stderr.split()), {each["role"]: each["line"] for each in finding["related"]}
+
+
+def a_graph_with_a_variable_of_a_function_that_returned_is_found(machine):
+    text, lines = _ended(machine, "returned")
+    expect(lines, {"replay": targets.marked_line("race_host_ended", "REPLAY LINE")[1]}, "lines")
+    expect_in(f"race_host_ended.cc:{lines['replay']}, replay, reads 4,096 B of the local variable table, whose function",
+              text, "text")
+
+
+def a_graph_with_a_variable_of_a_thread_that_ended_is_found(machine):
+    text, _ = _ended(machine, "thread_ended")
+    expect_in("4,096 B of the local variable table, whose thread has ended", text, "text")
+
+
+def a_graph_with_a_freed_block_is_found(machine):
+    for which in ("freed", "grown"):
+        text, _ = _ended(machine, which)
+        expect_in("reads 4,096 B of the block at 0x", text, which)
+        expect_in("which was freed", text, which)
+    text, _ = _ended(machine, "argument", "FUNCTION LINE")
+    expect_in("the host function in node 1 of the graph, replayed at", text, "argument")
+    expect_in("gets the block at 0x", text, "argument")
+
+
+def a_graph_with_freed_pinned_memory_is_found(machine):
+    _, lines = _ended(machine, "pinned")
+    expect(lines["freed"], targets.marked_line("race_host_ended", "FREED LINE")[1], "the call that freed it")
+
+
+def a_graph_whose_host_memory_still_exists_is_none(machine):
+    for which in ("kept", "in_use", "thread_lives", "freed_later", "reused", "argument_kept", "pinned_kept"):
+        _, report = _report(machine, which, program="race_host_ended", plan=False)
+        expect(report["findings"], [], which)

@@ -34,7 +34,8 @@ FIELDS = {
     None: {"against", "trap"},
 }
 ISSUED = ["COPY", "CAPTURE", "LAUNCH"]  # in host_memory, the line that issued what reads or writes the memory
-ALSO = {"host_memory": "stream_race", "kernel_race": "stream_race"}  # a finding of this kind is judged, too
+# findings of these kinds are judged, too
+ALSO = {"host_memory": ("stream_race", "graph_stale_pointer"), "kernel_race": ("stream_race",)}
 RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
 NO_DEVICE = "no device line"
 BROKEN, SKIPPED = "no answer", "skipped"
@@ -239,7 +240,7 @@ def judge(label, report, way):
     findings, twin = report["findings"], way == "twin"
     if twin or label["kind"] is None:
         return FALSE_ALARM if findings else RIGHT
-    ours = [finding for finding in findings if finding["kind"] in (label["kind"], ALSO.get(label["kind"]))]
+    ours = [finding for finding in findings if finding["kind"] in (label["kind"], *ALSO.get(label["kind"], ()))]
     if label["kind"] == "stream_race":
         said = judge_race(label, ours)
     elif label["kind"] == "out_of_bounds":

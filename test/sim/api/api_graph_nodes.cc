@@ -233,6 +233,12 @@ SIM_API(cuGraphMemcpyNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMCPY3D* n
   return CUDA_SUCCESS;
 }
 
+SIM_API(cuGraphHostNodeGetParams, driver, (CUgraphNode hNode, CUDA_HOST_NODE_PARAMS* nodeParams), (hNode, nodeParams)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+  *nodeParams = {hNode->op.host_function, hNode->op.data};
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuGraphEventRecordNodeGetEvent, driver, (CUgraphNode hNode, CUevent* event_out), (hNode, event_out)) {
   if (hNode->type != CU_GRAPH_NODE_TYPE_EVENT_RECORD) return CUDA_ERROR_INVALID_VALUE;
   *event_out = static_cast<CUevent>(hNode->op.data);
