@@ -31,11 +31,14 @@ FIELDS = {
     "host_memory": {"item", "lines", "overlap", "variable", "remedy", "may_pass", "may_fail", "why"},
     "kernel_race": {"kernel", "launch", "pairs", "accesses", "between", "shared", "blocks", "threads", "remedy", "why"},
     "hang": {"stuck", "also", "waits", "seconds", "may_pass", "may_fail", "ranks", "device", "why"},
+    "recycled": {"node", "access", "block", "remedy", "why"},
     None: {"against", "trap"},
 }
 ISSUED = ["COPY", "CAPTURE", "LAUNCH"]  # in host_memory, the line that issued what reads or writes the memory
 # findings of these kinds are judged, too
 ALSO = {"host_memory": ("stream_race", "graph_stale_pointer"), "kernel_race": ("stream_race",)}
+RECYCLED = ["CAPTURE", "REPLAY", "ALLOC", "FREED", "OWNER"]
+ROLES = {"capture": ["CAPTURE"], "replay": ["REPLAY"], "allocated": ["ALLOC", "OWNER"], "freed": ["FREED"], "taken": ["OWNER"]}
 RIGHT, MISSED, LINES, EXTRA, FALSE_ALARM = "right", "missed", "other lines", "and more", "false alarm"
 NO_DEVICE = "no device line"
 BROKEN, SKIPPED = "no answer", "skipped"
@@ -66,6 +69,8 @@ def marks_of(label):
         return set(label["lines"])
     if label["kind"] == "kernel_race":
         return {label["launch"], *(mark for pair in label["pairs"] for mark in pair)}
+    if label["kind"] == "recycled":
+        return set(RECYCLED)
     if label["kind"] == "hang":
         of_ranks = {each["line"] for each in label["ranks"]["ranks"]} if label["ranks"] else set()
         of_device = {SPINS} if label["device"] and "blocks" in label["device"] else set()
@@ -89,7 +94,7 @@ def shortfalls(label):
         wrong.append("neither a source nor the words that there is none")
     if label["kind"] == "hang" and not PATIENCE_S + 2 < label["seconds"] <= 10:
         wrong.append(f"{label['seconds']} s")
-    if label["kind"] in ("stream_race", "out_of_bounds", *ALSO) and "corrected" not in text:
+    if label["kind"] in ("stream_race", "out_of_bounds", "recycled", *ALSO) and "corrected" not in text:
         wrong.append("no corrected twin")
     if label["kind"] == "host_memory":
         if len(set(ISSUED) & marks) != 1 or ("CAPTURE" in marks) != ("REPLAY" in marks):
@@ -173,6 +178,21 @@ def judge_lines(label, findings):
     return judged(findings, agrees)
 
 
+def judge_recycled(label, findings):
+    """Returns the judgement on a block with a new owner. The finding has the line of the capture, and all lines that it
+    has are the label's marks for their roles."""
+    def agrees(finding):
+        places = [(finding["location"], ["CAPTURE", "REPLAY"])]
+        places += [(each, ROLES.get(each["role"], RECYCLED)) for each in finding.get("related", ())]
+        places += [(each.get("location"), RECYCLED) for each in finding["accesses"]]
+        block = (finding.get("access") or {}).get("allocation") or {}
+        places += [(block.get(role), ROLES[role]) for role in ("allocated", "freed")]
+        known = [(place, marks) for place, marks in places if line_of(place)[1] is not None]
+        found = any(at_mark(label, place, "CAPTURE") for place, _ in known)
+        return found and all(at_mark(label, place, *marks) for place, marks in known)
+    return judged(findings, agrees)
+
+
 def compared_ranks(report):
     """Returns the ranks of a job, from NCCL's groups if the report has them, else from their kernels. In a circle, each
     rank has reached a different call."""
@@ -240,6 +260,8 @@ def judge(label, report, way):
     findings, twin = report["findings"], way == "twin"
     if twin or label["kind"] is None:
         return FALSE_ALARM if findings else RIGHT
+    if label["kind"] == "recycled":  # whatever the finding's kind
+        return judge_recycled(label, findings)
     ours = [finding for finding in findings if finding["kind"] in (label["kind"], *ALSO.get(label["kind"], ()))]
     if label["kind"] == "stream_race":
         said = judge_race(label, ours)
@@ -264,9 +286,13 @@ def ways(label):
     if label["kind"] == "hang":
         dumped = ["run", "--once", "--hang-after", str(PATIENCE_S), "--on-hang=end"]
         return [("hang", hangs, False), *([(DUMPED, dumped, False)] if label["device"] else [])]
+    recycled = ["run", "--graph-memory", "--rerun=never"]
+    if label["kind"] == "recycled":
+        return [("recycled", recycled, False), ("twin", recycled, True)]
     if label["kind"]:
         return [("racing", races, False), ("twin", races, True)]
-    return [("races", races, False), ("hang", hangs, False)]
+    has_graphs = "recycled" in label["against"]
+    return [("races", races, False), ("hang", hangs, False), *([("memory", recycled, False)] if has_graphs else [])]
 
 
 def run_one(label, options, gpus):
@@ -337,7 +363,7 @@ def main():
     parser.add_argument("--run", type=lambda text: Path(text).resolve(), metavar="BUILD", help="run the programs under BUILD/bin/cudadiag; needs a GPU")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
     parser.add_argument("--only", action="append", metavar="TEXT", help="only programs whose path contains this text")
-    parser.add_argument("--way", action="append", choices=["racing", "twin", "races", "hang", DUMPED], help="only these runs")
+    parser.add_argument("--way", action="append", choices=["racing", "recycled", "twin", "races", "hang", "memory", DUMPED], help="only these runs")
     parser.add_argument("--jobs", type=int, default=1, help="run this many programs at a time")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the sessions of wrong answers here")
     options = parser.parse_args()

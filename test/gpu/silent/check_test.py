@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check import DUMPED, EXTRA, FALSE_ALARM, HERE, LINES, MISSED, NO_DEVICE, RIGHT, judge, marked, shortfalls  # noqa: E402
+from check import DUMPED, EXTRA, FALSE_ALARM, HERE, LINES, MISSED, NO_DEVICE, RIGHT, judge, marked, shortfalls, ways  # noqa: E402
 
 LABELS = {label["program"]: label for label in json.loads((HERE / "labels.json").read_text())}
 
@@ -151,6 +151,37 @@ class Judgement(unittest.TestCase):
         two_pairs = LABELS["kernel_races/swapped_twice.cu"]
         self.assertEqual(said(two_pairs, race(two_pairs, "SECOND", "SECOND")), RIGHT)
         self.assertEqual(said(two_pairs, race(two_pairs, "FIRST", "FIRST")), LINES)
+
+    def test_a_recycled_block_needs_the_captures_line_and_no_wrong_one(self):
+        label = LABELS["recycled/torch_input_of_function.py"]
+
+        def recycled(mark="CAPTURE", **lines):
+            related = [{"role": role, **place(label, *where)} for role, where in lines.items()]
+            return at("graph_stale_pointer", label, mark) | {"related": related}
+        full = recycled(replay=["REPLAY"], freed=["FREED"], allocated=["ALLOC"], taken=["OWNER"])
+        self.assertEqual(said(label, full), RIGHT)
+        self.assertEqual(said(label, recycled()), RIGHT)
+        self.assertEqual(said(label, recycled("REPLAY", capture=["CAPTURE"], taken=[None])), RIGHT)
+        self.assertEqual(said(label, recycled("REPLAY", taken=["OWNER"])), LINES)
+        self.assertEqual(said(label, recycled("OWNER", capture=["CAPTURE"])), LINES)
+        for role, mark in (("replay", "REPLAY"), ("freed", "FREED"), ("taken", "OWNER")):
+            self.assertEqual(said(label, recycled(**{role: [mark, -1]})), LINES)
+        self.assertEqual(said(label, recycled(freed=["OWNER"])), LINES)
+        self.assertEqual(said(label, full, at("hang", label, "FREED")), EXTRA)
+        self.assertEqual(said(label), MISSED)
+        self.assertEqual((said(label, full, way="twin"), said(label, way="twin")), (FALSE_ALARM, RIGHT))
+        block = {"allocated": place(label, "ALLOC"), "freed": place(label, "FREED")}
+        self.assertEqual(said(label, full | {"access": {"allocation": block}}), RIGHT)
+        self.assertEqual(said(label, full | {"access": {"allocation": block | {"freed": place(label, "OWNER")}}}), LINES)
+
+    def test_graphs_of_correct_programs_run_with_their_memory_recorded(self):
+        def options(label):
+            return {name: (ours, twin) for name, ours, twin in ways(label)}
+        recorded = (["run", "--graph-memory", "--rerun=never"], False)
+        self.assertEqual(options(LABELS["correct/torch_pool_any_order.py"])["memory"], recorded)
+        self.assertEqual(options(LABELS["recycled/torch_two_graphs.py"])["recycled"], recorded)
+        self.assertEqual(options(LABELS["recycled/torch_two_graphs.py"])["twin"], (recorded[0], True))
+        self.assertNotIn("memory", options(LABELS["correct/quarters.cu"]))
 
     def test_a_label_lacks_what_its_kind_needs(self):
         memory, kernel = LABELS["host_memory/scale_on_stack.cu"], LABELS["kernel_races/scratch_of_block.cu"]
