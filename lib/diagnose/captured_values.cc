@@ -159,7 +159,7 @@ using session::Process;
 struct Traced {
   const Process* process = nullptr;
   const DeliveredOrigin* origin = nullptr;
-  bool alone = false;  // no other process can be the one that failed
+  bool proven = false;
 };
 
 // Returns true if `line` is a line of the finding. For an operator of a backward pass, this may be the line that called
@@ -172,40 +172,28 @@ bool is_line_of(const Finding& finding, const Location& line) {
   });
 }
 
-// Returns false if the value differs from the value in the confirmed failure. A difference means that the program
-// behaves differently from run to run.
-bool is_value_of(const Finding& finding, const std::optional<Number>& value) {
-  const auto bad = std::find_if(finding.arguments.begin(), finding.arguments.end(),
-                                [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
-  return bad == finding.arguments.end() || bad->first_value == value;
-}
-
-// Returns the first operator on the finding's line that received a bad value. This is the operator that failed.
-const DeliveredOrigin* origin_in(const Process& process, const Finding& finding,
-                                 const symbolize::Symbolizer& symbolizer) {
-  for (const Delivery& delivery : process.deliveries) {
-    if (!delivery.origin) continue;
-    if (is_line_of(finding, line_of_user(symbolizer.stack(process, delivery.origin->stack)))) return &*delivery.origin;
-  }
-  return nullptr;
-}
-
 // `failed`: the process that failed, if it is one of these. Another one may have used another value at the same line.
-// A rerun that only traces has no recorder, so there the value shows which process it was.
+// If there are several origins, we do not know which operator failed. A rerun that only traces has no recorder, so its
+// origin must at least have the value that the report names: the program may behave differently from run to run.
 std::optional<Traced> traced_of(const Finding& finding, const std::vector<Process>& processes, const Process* failed,
                                 const symbolize::Symbolizer& symbolizer) {
+  const auto bad = std::ranges::find_if(finding.arguments,
+                                        [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
   const bool is_here = std::ranges::any_of(processes, [&](const Process& each) { return &each == failed; });
   std::optional<Traced> traced;
-  std::size_t found = 0;
+  std::size_t count = 0;
   for (const Process& process : processes) {
     if (is_here && &process != failed) continue;
-    const DeliveredOrigin* origin = origin_in(process, finding, symbolizer);
-    if (origin == nullptr) continue;
-    ++found;
-    if (!traced || (!is_value_of(finding, traced->origin->value) && is_value_of(finding, origin->value)))
-      traced = {&process, origin};
+    for (const Delivery& delivery : process.deliveries) {
+      if (!delivery.origin) continue;
+      const DeliveredOrigin& origin = *delivery.origin;
+      if (!is_line_of(finding, line_of_user(symbolizer.stack(process, origin.stack)))) continue;
+      ++count;
+      const bool is_known = bad == finding.arguments.end() ? is_here : bad->first_value == origin.value;
+      if (!traced || (is_known && !traced->proven)) traced = {&process, &origin, is_known};
+    }
   }
-  if (traced) traced->alone = found == 1;
+  if (traced) traced->proven = traced->proven && count == 1 && traced->origin->certain;
   return traced;
 }
 
@@ -238,10 +226,10 @@ void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& 
       const auto traced = traced_of(finding, session.reruns[i], failed, symbolizer);
       std::vector<OriginStep> steps = traced ? steps_of(*traced, symbolizer) : std::vector<OriginStep>{};
       if (steps.empty()) continue;
-      const bool is_seen = traced->alone && traced->origin->certain && is_value_of(finding, traced->origin->value);
-      if (!is_seen && finding.origin && finding.origin->known_by == analyse::Fact::measured) continue;
-      finding.origin =
-          Origin{std::move(steps), traced->origin->index, is_seen ? analyse::Fact::measured : analyse::Fact::matched};
+
+      if (!traced->proven && finding.origin && finding.origin->known_by == analyse::Fact::measured) continue;
+      finding.origin = Origin{std::move(steps), traced->origin->index,
+                              traced->proven ? analyse::Fact::measured : analyse::Fact::matched};
     }
   }
 }

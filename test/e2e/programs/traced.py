@@ -1,7 +1,8 @@
 """Launches two kernels that may be planned to fail. In a rerun that traces bad values, it takes the place of the hook: it
 reports an origin. If the rerun does nothing else, it also reports that the hook has stopped, and stays, as a program may
 that catches the error. With "quiet", another thread is inside the hook's own CUDA calls while the kernel is launched. With
-"child", this program only reports the origin of another value, and a child does the rest."""
+"child", this program only reports the origin of another value, and a child does the rest. With "twice", it reports two
+origins."""
 import json
 import os
 import signal
@@ -52,6 +53,8 @@ others = cuda.kernel("other")
 stream = cuda.stream()
 if "CUDADIAG_ORIGINS" in os.environ:
     trace(7 if "child" in sys.argv else 511)
+    if "twice" in sys.argv:
+        trace(7)
 others[0](stream, others[1], None)
 if "child" in sys.argv:
     sys.exit(subprocess.run([sys.executable, __file__]).returncode)
