@@ -234,6 +234,17 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   return "";
 }
 
+namespace {
+
+// Returns what isolation denied the rerun, or an empty string. Programs survive if they cannot change anything in /proc.
+std::string denied(const session::Pass& pass) {
+  const auto kept = std::ranges::find_if(
+      pass.kept_from, [](const session::KeptFrom& each) { return !each.object.starts_with("/proc/"); });
+  return kept == pass.kept_from.end() ? "" : kept->object;
+}
+
+}  // namespace
+
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
   // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
@@ -255,6 +266,10 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error)};
     if (other_way) failure.evidence.add("in the rerun, libraries reached the operation by a different path");
+    if (const std::string object = denied(pass); candidates > 1 && !object.empty()) {
+      failure.evidence.add(Fact::may_be_another,
+                           fmt::format("but isolation denied the rerun {}, so it may have failed elsewhere", object));
+    }
   } else if (!again.unproven.empty()) {
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}",
@@ -271,7 +286,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   return true;
 }
 
-void doubt(Failure& failure, const Failure& again) {
+void doubt(Failure& failure, const Failure& again, const session::Pass& pass) {
+  if (!denied(pass).empty()) return;
   const bool all_known = !again.candidates.empty() && again.unlisted == 0;
   const bool one_left = failure.evidence.names_one() && !failure.evidence.proves();
   if (!one_left || !all_known || shares_code(failure, again)) return;

@@ -362,7 +362,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.disturbed = rerun.traced && !known;
   if (!known && !proven && !rerun.gave_up && !rerun.traced) {
     for (Failure& failure : failures) {
-      if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure);
+      if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure, pass);
     }
   }
   if (known && !rerun.failure->unproven.empty()) {

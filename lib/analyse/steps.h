@@ -161,8 +161,9 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass);
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass);
 
 // Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program behaves
-// differently from run to run, or fewer operations of the first run had finished than its recording suggests.
-void doubt(Failure& failure, const Failure& again);
+// differently from run to run, or fewer operations of the first run had finished than its recording suggests. Does
+// nothing if isolation denied the rerun something, which may be why it failed elsewhere.
+void doubt(Failure& failure, const Failure& again, const session::Pass& pass);
 
 // ---- reruns.cc
 

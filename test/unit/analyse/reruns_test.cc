@@ -126,6 +126,19 @@ TEST_CASE("one of several candidates is proven") {
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
 }
 
+TEST_CASE("one of several candidates is not proven by a rerun that isolation denied something") {
+  for (const char* object : {"127.0.0.1:80", "/proc/self/oom_score_adj"}) {
+    Runs runs(run_of_two("good", "bad"));
+    runs.add(waited_for(run_of_bad(0, 1), 0));
+    runs.session.manifest.passes.back().kept_from = {{session::Deed::connect, object}};
+    const Failure failure = runs.look().failures.at(0);
+    const bool matters = object[0] != '/';
+    CHECK(failure.evidence.grade() == (matters ? Grade::inferred : Grade::proven));
+    CHECK(kernel_of(failure) == "bad");
+    CHECK(says(failure, "but isolation denied the rerun 127.0.0.1:80, so it may have failed elsewhere") == matters);
+  }
+}
+
 TEST_CASE("an operation failed alone only if a rerun proved it, and never a graph") {
   Runs runs(run_of_two("good", "bad"));
   CHECK_FALSE(analyse::failed_alone(runs.look().failures.at(0)));
@@ -246,6 +259,10 @@ TEST_CASE("a single remaining operation is in doubt if a rerun failed at other c
           (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
     CHECK(says(analysis.failures.at(0), "could not have been running") == (std::string(elsewhere) != "bad"));
   }
+  Runs denied(run_of_bad(2, 3));
+  denied.add(run_of_two("another", "other"));
+  denied.session.manifest.passes.back().kept_from = {{session::Deed::connect, "127.0.0.1:80"}};
+  CHECK(denied.look().failures.at(0).evidence.grade() == Grade::bracketed);
 }
 
 TEST_CASE("reruns that do not fail leave grade and candidates, and are reported") {
