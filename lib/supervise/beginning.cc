@@ -304,7 +304,7 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
   const auto add = [&](const char* words, const std::vector<fs::path>& paths) {
     if (!paths.empty()) note += (note.empty() ? "reruns " : "; they ") + std::string(words) + ": " + listed(paths);
   };
-  add("did not see what the first run created", since.made);
+  add("did not see what was created during the first run", since.made);
   add("saw files that changed during the first run", since.changed);
   add("missed files that the first run removed", since.removed);
   add("saw everything in folders with too many files", since.whole);

@@ -83,7 +83,9 @@ class RerunSequence {
     since_ = read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
     std::size_t bytes = 0;
     for (const auto& path : since_.made) bytes += path.native().size();
-    if (bytes > kMost) since_.made.clear();
+    if (bytes <= kMost) return;
+    since_.made.clear();
+    session_.manifest.notes.push_back("reruns saw everything, because the first run created too many files to hide");
   }
 
   // Notes what the latest rerun did not see.

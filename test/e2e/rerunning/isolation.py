@@ -244,7 +244,7 @@ def rerun_does_not_see_what_the_first_run_created(machine):
     expect(_passes(machine), [("record", []), ("confirm", [])], "passes")
     expect((machine.folder / "out/log").read_text(), "record\n", "the log of the first run")
     expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
-           ["reruns did not see what the first run created: out"], "notes")
+           ["reruns did not see what was created during the first run: out"], "notes")
 
 
 def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):

@@ -181,7 +181,7 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   const auto made = beginning.since({}).made;
   CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
   CHECK(supervise::note_on_beginning({made, {}, {}, {}}, outside / "there") ==
-        "reruns did not see what the first run created: new, " + (outside / "absent").string());
+        "reruns did not see what was created during the first run: new, " + (outside / "absent").string());
 }
 
 TEST_CASE("nothing is hidden in a folder with very many entries") {
