@@ -29,7 +29,9 @@ class HostWriteBuilder {
 
   Finding build(const session::Manifest& manifest) {
     finding_.kind = analyse::Kind::stream_race;
-    finding_.title = fmt::format("race between {} and the host", in_graph() ? "a copy in a graph" : "a copy");
+    finding_.title = fmt::format("race between {} and the host", of_kernel()  ? "a kernel"
+                                                                 : in_graph() ? "a copy in a graph"
+                                                                              : "a copy");
     finding_.pid = process_.pid;
     finding_.rank = process_.rank;
     finding_.host = manifest.host;
@@ -40,7 +42,9 @@ class HostWriteBuilder {
   }
 
  private:
-  bool in_graph() const { return from_.first.node != 0; }
+  bool of_kernel() const { return from_.first.what == session::Work::kernel; }
+  bool in_graph() const { return !of_kernel() && from_.first.node != 0; }
+  const char* work() const { return of_kernel() ? "kernel" : in_graph() ? "graph" : "copy"; }
 
   // Sets the finding's location to the copy, because we cannot tell which line on the host wrote the memory.
   void accesses() {
@@ -52,6 +56,10 @@ class HostWriteBuilder {
     copy.end = from_.first.end;
     copy.exact = from_.first.exact;
     copy.graph_node = from_.first.node;
+    if (const std::string* name = session::by_id(process_.record.functions, from_.first.function)) {
+      copy.mangled = *name;
+      copy.kernel = base::demangle(*name);
+    }
     std::tie(copy.location, copy.stack) = resolve_(process_, from_.first.site);
     finding_.location = copy.location;
     finding_.stack = copy.stack;
@@ -82,16 +90,16 @@ class HostWriteBuilder {
   void words(const std::string& directory) {
     const std::string stream = stream_phrase(from_.first.stream);
     const std::string replayed = replay_.line > 0 ? ", replayed at " + place(replay_, directory) + "," : "";
+    const std::string reader = of_kernel()  ? "kernel"
+                               : in_graph() ? fmt::format("copy in node {} of the graph", from_.first.node)
+                                            : "copy";
     finding_.text = fmt::format(
-        "the {} on {}{} reads memory that the host changed before the {}: {}{} B, the first at byte {} of the source",
-        in_graph() ? fmt::format("copy in node {} of the graph", from_.first.node) : "copy", stream, replayed,
-        from_.after_begin ? "graph had finished"
-        : in_graph()      ? "graph began"
-                          : "copy began",
+        "the {} on {}{} reads memory that the host changed before the {} {}: {}{} B, the first at byte {} of {}",
+        reader, stream, replayed, work(), from_.after_begin ? "had finished" : "began",
         from_.sampled ? "at least " : "", thousands(from_.changed),
-        thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)));
-    finding_.race->missing =
-        fmt::format("the host did not wait for the {} before it wrote", in_graph() ? "graph" : "copy");
+        thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)),
+        of_kernel() ? "what it reads" : "the source");
+    finding_.race->missing = fmt::format("the host did not wait for the {} before it wrote", work());
     const causes::Dialect dialect = dialect_of(process_, finding_.stack, torch_);
     const std::string calls =
         dialect.python
@@ -100,19 +108,18 @@ class HostWriteBuilder {
                                  dialect);
     finding_.fix.push_back(
         fmt::format("record an event after the {}, and wait for it before filling this memory again: {}",
-                    in_graph() ? "graph's launch" : "copy", calls));
+                    in_graph() ? "graph's launch" : work(), calls));
     finding_.fix.push_back("or fill a different buffer in the meantime");
-    const char* work = in_graph() ? "graph" : "copy";
     if (from_.second.exact) {
       finding_.evidence = {
           analyse::Fact::measured,
           fmt::format(
               "the bytes changed while cudadiag delayed the {0}, after all work ordered before the {0} had finished",
-              work)};
+              work())};
     } else {
       finding_.evidence = {
           analyse::Fact::matched,
-          fmt::format("the bytes changed after the {} {}, and cudadiag recorded no operation that wrote them", work,
+          fmt::format("the bytes changed after the {} {}, and cudadiag recorded no operation that wrote them", work(),
                       from_.after_begin ? "had begun and before it had finished" : "was issued and before it began")};
     }
   }

@@ -141,6 +141,7 @@ class Feed : public session::RingReader {
   void add_ended(Graph& graph, const Access& launch, const Pending& pending);
   void add_ended(session::EndedMemory ended);
   void watch_graph(const Graph& graph, Access launch, std::uint64_t number);
+  void watch_kernel(const Access& launch, const Pending& pending, const std::vector<sass::ParameterBytes>& bytes);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
   void graph_gone(std::uint64_t exec);

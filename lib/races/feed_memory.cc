@@ -204,23 +204,32 @@ void Feed::watch_graph(const Graph& graph, Access launch, std::uint64_t number) 
   if (gap_until_ != 0) return;
   HostWrites::Watched watched;
   watched.number = number;
-  watched.in_graph = true;
+  watched.of = HostWrites::Watched::Of::graph;
   watched.launched = launch.site;
+  const auto of_host = [&](const Access& access) {
+    return memory_.at(access.begin) == nullptr || is_of_host(access.begin);
+  };
+  bool may_wait = (graph.order & race::kWaits) != 0;
   watched.may_change_inside = graph.order != 0;
   for (const Access& each : graph.accesses) {
-    const bool of_host = memory_.at(each.begin) == nullptr || is_of_host(each.begin);
-    if (each.what == What::copy && each.mode == Mode::read) {
-      Access source = each;
-      source.at = launch.at;
-      source.stream = launch.stream;
-      source.thread = launch.thread;
-      source.ticks = launch.ticks;
-      if (of_host) add_source(source, watched);
-    } else if (each.what == What::kernel) {
-      watched.may_change_inside |= is_of_host(each.begin) || launch_bytes_.may_write_elsewhere(each.function);
-    } else {
-      watched.may_change_inside |= of_host;
+    if (each.what == What::kernel) {
+      may_wait |= is_of_host(each.begin) || launch_bytes_.may_write_elsewhere(each.function);
+    } else if (each.mode != Mode::read) {
+      watched.may_change_inside |= of_host(each);
     }
+  }
+  watched.may_change_inside |= may_wait;
+  for (const Access& each : graph.accesses) {
+    // If the graph waits for the host before the copy, the host may fill the source even after the launch.
+    const bool at_once = graph.roots[each.node - 1] && !graph.in_child[each.node - 1];
+    const bool is_source = each.what == What::copy && each.mode == Mode::read && of_host(each);
+    if (!is_source || (may_wait && !at_once)) continue;
+    Access source = each;
+    source.at = launch.at;
+    source.stream = launch.stream;
+    source.thread = launch.thread;
+    source.ticks = launch.ticks;
+    add_source(source, watched);
   }
   if (watched.sources.empty()) return;
   watched.copy = watched.sources.front();

@@ -59,11 +59,27 @@ void HostWrites::used(const Access& access) {
 
 namespace {
 
-// Finds the copy of the graph whose source changed, and cuts the change to this source.
-bool choose_copy(HostWrites::Watched& watched, HostWrites::Change& change) {
+using Of = HostWrites::Watched::Of;
+
+// Returns whether the source is certain to have changed. Between the first and the last changed byte, others may be
+// unchanged, and a kernel need not read all of them.
+bool has_changed(const Access& source, const HostWrites::Change& change, Of of) {
+  if (of == Of::graph) return change.begin >= source.begin && change.begin < source.end();
+  const bool dense = source.rows == 1 || source.pitch == source.width;
+  if (dense && source.begin <= change.begin && change.end <= source.end()) return true;
+  Access changed;
+  changed.begin = change.begin;
+  changed.width = change.end - change.begin;
+  changed.exact = true;
+  return change.bytes == changed.width && touches(source, changed);
+}
+
+// Finds the source that changed, and cuts the change to it.
+bool choose_source(HostWrites::Watched& watched, HostWrites::Change& change) {
   for (const Access& source : watched.sources) {
-    if (change.begin < source.begin || change.begin >= source.end()) continue;
+    if (!has_changed(source, change, watched.of)) continue;
     watched.copy = source;
+    change.begin = std::max(change.begin, source.begin);
     change.end = std::min(change.end, source.end());
     change.bytes = std::min(change.bytes, change.end - change.begin);
     return true;
@@ -79,7 +95,7 @@ bool HostWrites::changed(Change change) {
   if (watched == watched_.end()) return false;
   Watched of = std::move(*watched);
   watched_.erase(watched);
-  if (of.in_graph && !choose_copy(of, change)) return false;
+  if (of.of != Of::copy && !choose_source(of, change)) return false;
   if (change.after_begin && of.may_change_inside) return false;
   if (of.written_beside || (of.written_before && !change.while_held) || change.bytes == 0) return false;
   const auto known =

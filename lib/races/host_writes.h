@@ -33,10 +33,13 @@ class HostWrites {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
     std::vector<Access> sources;  // several for a batch of copies
-    // Only for the copies in a graph, each of which is a source: the site of the graph's launch, and whether a change
-    // after the graph has begun says nothing, because the graph may itself make it or tell the host to make it.
-    bool in_graph = false, may_change_inside = false;
-    std::uint32_t launched = 0;
+    // What is watched. Each copy in a graph, and each part of the memory that a kernel reads, is a source of its own.
+    enum class Of : std::uint8_t { copy, graph, kernel };
+    Of of = Of::copy;
+    // Not for copies: a change after the work has begun says nothing, because the work may itself make it, or tell the
+    // host to make it.
+    bool may_change_inside = false;
+    std::uint32_t launched = 0;  // site of the graph's launch
     // Whether an unfinished recorded operation may write to a source of the copy: an operation ordered before the copy
     // (`written_before`), or one unordered with the copy (`written_beside`).
     bool written_before = false, written_beside = false;

@@ -97,6 +97,20 @@ std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {
   return {first.begin(), first.end()};
 }
 
+bool LaunchBytes::may_wait_for_host(std::uint32_t function) const {
+  const Codes codes = code_of_ ? code_of_(function) : Codes();
+  return codes.empty() ||
+         std::any_of(codes.begin(), codes.end(), [](const auto& code) { return code->uses_system_scope(); });
+}
+
+bool LaunchBytes::may_write(std::uint32_t function, std::uint32_t parameter) const {
+  const Codes codes = code_of_ ? code_of_(function) : Codes();
+  return codes.empty() || std::any_of(codes.begin(), codes.end(), [&](const auto& code) {
+           const Mode mode = code->accesses().mode(parameter);
+           return mode != Mode::read && mode != Mode::none && mode != Mode::near_read;
+         });
+}
+
 bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
   if (!code_of_) return true;
   const auto known = writes_elsewhere_.find(function);
@@ -170,14 +184,6 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
-  // Assumes that a kernel without pointer parameters writes nothing, even if its code is unknown. A kernel that can
-  // read host memory may wait for the host.
-  if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
-    host_writes_.writes_anywhere(access.at, issued.stream);
-  } else if (std::any_of(pending.words.begin(), pending.words.end(),
-                         [&](const Word& word) { return is_of_host(word.value); })) {
-    host_writes_.mediator(access.at, issued.stream);
-  }
   std::vector<std::uint32_t> addresses;
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) != nullptr) addresses.push_back(word.offset);
@@ -189,6 +195,15 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
                           ? LaunchBytes::kNone
                           : launch_bytes_.of(record, pending.function, issued.parameters,
                                              {std::move(addresses), std::move(shapes), tensors_of(pending)});
+  if (pending.watched != 0) watch_kernel(access, pending, bytes);
+  // Assumes that a kernel without pointer parameters writes nothing, even if its code is unknown. A kernel that can
+  // read host memory may wait for the host.
+  if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
+    host_writes_.writes_anywhere(access.at, issued.stream);
+  } else if (std::any_of(pending.words.begin(), pending.words.end(),
+                         [&](const Word& word) { return is_of_host(word.value); })) {
+    host_writes_.mediator(access.at, issued.stream);
+  }
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) == nullptr) continue;
     access.begin = word.value;
@@ -199,6 +214,42 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   }
   access.function = pending.function;
   for (const UsedImage& image : images) add_image(access, image, bytes);
+}
+
+// Watches the host memory that the kernel reads by plain loads. Call this before adding the kernel's own accesses.
+void Feed::watch_kernel(const Access& launch, const Pending& pending, const std::vector<sass::ParameterBytes>& bytes) {
+  if (gap_until_ != 0 || launch_bytes_.may_wait_for_host(pending.function)) return;
+  HostWrites::Watched watched;
+  watched.number = pending.watched;
+  watched.of = HostWrites::Watched::Of::kernel;
+  // A kernel that writes to host memory can tell the host how far it is.
+  watched.may_change_inside = launch_bytes_.may_write_elsewhere(pending.function);
+  for (const Word& word : pending.words) {
+    if (!is_of_host(word.value)) continue;
+    bool all = false;
+    for (const sass::ParameterBytes& use : bytes) {
+      if (use.parameter != word.offset) continue;
+      all |= use.all;
+      watched.may_change_inside |= use.mode != Mode::read && use.mode != Mode::none;
+      for (const sass::ByteRows& rows : use.rows) {
+        Access source = launch;
+        source.what = What::kernel;
+        source.function = word.function;
+        source.parameter = word.offset;
+        source.exact = true;
+        source.mode = Mode::read;
+        source.begin = word.value + static_cast<std::uint64_t>(rows.begin);
+        source.width = rows.width;
+        source.pitch = rows.pitch;
+        source.rows = rows.rows;
+        if (use.mode == Mode::read) add_source(source, watched);
+      }
+    }
+    watched.may_change_inside |= !all && launch_bytes_.may_write(pending.function, word.offset);
+  }
+  if (watched.sources.empty()) return;
+  watched.copy = watched.sources.front();
+  host_writes_.watch(std::move(watched));
 }
 
 bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {

@@ -42,6 +42,13 @@ class LaunchBytes {
   // true if the kernel's code is unknown or too complex to analyse.
   bool may_write_elsewhere(std::uint32_t function);
 
+  // Returns whether a kernel with this function's name can wait for the host by accesses at system scope. Also returns
+  // true if the kernel's code is unknown.
+  bool may_wait_for_host(std::uint32_t function) const;
+  // Returns whether a kernel with this function's name may write through the parameter. Also returns true if the
+  // kernel's code is unknown.
+  bool may_write(std::uint32_t function, std::uint32_t parameter) const;
+
   static const std::vector<sass::ParameterBytes> kNone;
 
  private:

@@ -92,6 +92,14 @@ class ByteRanges::Implementation {
   }
 
   const KernelAccesses& accesses() const { return accesses_; }
+  // Before sm_80, plain loads have the suffix SYS too, without STRONG.
+  bool uses_system_scope() const {
+    if (text_.find(".STRONG.SYS") != text_.npos) return true;
+    for (std::size_t at = text_.find("MEMBAR"); at != text_.npos; at = text_.find("MEMBAR", at + 1)) {
+      if (text_.substr(at, text_.find(' ', at) - at).ends_with(".SYS")) return true;
+    }
+    return false;
+  }
   std::uint64_t unknown_opcodes() const { return program_.unknown_opcodes(); }
 
   std::vector<ParameterBytes> of(const LaunchValues& launch) const {
@@ -243,6 +251,7 @@ ByteRanges::ByteRanges(ByteRanges&&) noexcept = default;
 ByteRanges::~ByteRanges() = default;
 
 const KernelAccesses& ByteRanges::accesses() const { return it_->accesses(); }
+bool ByteRanges::uses_system_scope() const { return it_->uses_system_scope(); }
 std::uint64_t ByteRanges::unknown_opcodes() const { return it_->unknown_opcodes(); }
 std::vector<ParameterBytes> ByteRanges::of(const LaunchValues& launch) const { return it_->of(launch); }
 CertainAccesses ByteRanges::certain(const LaunchValues& launch) const { return it_->certain(launch); }

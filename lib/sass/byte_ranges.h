@@ -122,6 +122,9 @@ class ByteRanges {
   ~ByteRanges();
 
   const KernelAccesses& accesses() const;
+  // Returns whether the code has a load, an atomic operation or a fence at system scope, by which it can wait for the host.
+  // A volatile load is one.
+  bool uses_system_scope() const;
   // Returns how many opcodes in the code are not modelled. If there are any, of() and certain() return nothing.
   std::uint64_t unknown_opcodes() const;
   // Returns an entry for each parameter and mode. Safe to call from several threads.

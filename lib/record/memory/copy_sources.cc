@@ -278,10 +278,10 @@ void PinnedRanges::clear() {
   count_ = 0;
 }
 
-bool PinnedRanges::contain(std::uint64_t begin, std::uint64_t end) const {
+std::uint64_t PinnedRanges::end_around(std::uint64_t address) const {
   const LockGuard lock(mutex_);
-  const std::size_t at = after(begin);
-  return at > 0 && begin < end && end <= ranges_[at - 1].end;
+  const std::size_t at = after(address);
+  return at > 0 && address < ranges_[at - 1].end ? ranges_[at - 1].end : 0;
 }
 
 namespace {

@@ -88,7 +88,9 @@ class PinnedRanges {
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
-  bool contain(std::uint64_t begin, std::uint64_t end) const;
+  bool contain(std::uint64_t begin, std::uint64_t end) const { return begin < end && end <= end_around(begin); }
+  // Returns the end of the range that contains the address; 0 if there is none.
+  std::uint64_t end_around(std::uint64_t address) const;
 
  private:
   struct Range {

@@ -91,9 +91,10 @@ struct alignas(128) ThreadState {
   StreamCacheEntry newest_stream;  // the stream looked up last
   std::uint64_t next_marker;       // earliest ticks for the next sparse marker
   Turn turn;
-  bool waits;                   // the current call may wait for the GPU, as reported to CopySources
-  std::uint64_t watched_graph;  // the number of the watch of the graph that the current call launches; 0 if none
-  bool interrupts;              // the current call is in a signal handler, which interrupted the call in `interrupted`
+  bool waits;  // the current call may wait for the GPU, as reported to CopySources
+  std::uint64_t
+      watched;      // the number of the watch that lasts until the work of the current call has finished; 0 if none
+  bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
   // The graph call that the thread is making: the call's site, and whether nodes created during the call belong to the
   // program.
   std::uint32_t graph_site;

@@ -1,5 +1,6 @@
 // Writes the records that precede a copy's record. They list the parts of a batch, and say whether the copy's source is
 // watched.
+#include <algorithm>
 #include <array>
 
 #include "record/output/race_records.h"
@@ -230,17 +231,36 @@ void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec, std::uintp
   GraphHostMemory::Launched launched;
   host_memory_.launched(exec, launched);
   if (launched.runs_host_functions) before_host_function();
-  if (launched.count == 0 || thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
-  const CUstream stream = streams_->handle(thread.open.stream);
-  thread.watched_graph =
-      sources_.watch(thread.open.site, stream, launched.rows.data(), launched.count, CopySources::Until::end);
-  if (thread.watched_graph != 0) source_watched(thread, thread.watched_graph);
+  watch_to_end(thread, launched.rows.data(), launched.count);
 }
 
-void RaceRecords::graph_issued(ThreadState& thread, bool ok) {
+// ---- host memory that kernels read
+
+// Which bytes the kernel reads is known only later, so all bytes after each pointer are compared.
+void RaceRecords::watch_kernel(ThreadState& thread, const ParameterWords::Found& found) {
+  constexpr std::size_t kMostWatched = 8;
+  std::array<SourceRows, kMostWatched> sources;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < found.count && count < kMostWatched; ++i) {
+    const std::uint64_t begin = found.words[i].value, end = sources_.pinned().end_around(begin);
+    const bool known = std::any_of(sources.begin(), sources.begin() + count,
+                                   [&](const SourceRows& each) { return begin >= each.address && begin < each.end(); });
+    if (end != 0 && !known) sources[count++] = {begin, end - begin, 0, 1};
+  }
+  watch_to_end(thread, sources.data(), count);
+}
+
+void RaceRecords::watch_to_end(ThreadState& thread, const SourceRows* sources, std::size_t count) {
+  if (count == 0 || thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
+  const CUstream stream = streams_->handle(thread.open.stream);
+  thread.watched = sources_.watch(thread.open.site, stream, sources, count, CopySources::Until::end);
+  if (thread.watched != 0) source_watched(thread, thread.watched);
+}
+
+void RaceRecords::watched_issued(ThreadState& thread, bool ok) {
   const CUstream stream = ok ? streams_->handle(thread.open.stream) : nullptr;
-  sources_.ends(thread.watched_graph, ok ? &stream : nullptr);
-  thread.watched_graph = 0;
+  sources_.ends(thread.watched, ok ? &stream : nullptr);
+  thread.watched = 0;
 }
 
 void RaceRecords::record_changes(ThreadState& thread) {

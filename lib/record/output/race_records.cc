@@ -41,6 +41,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
   ParameterWords::Found found;
   words_.find(call.function, call.parameters, call.extra, found);
   record_words(thread, found, function);
+  if (sources_.on()) watch_kernel(thread, found);
   if (tensor_maps_made_.load(std::memory_order_relaxed)) record_tensor_maps(thread, call);
 }
 

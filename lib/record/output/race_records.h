@@ -48,7 +48,7 @@ class RaceRecords {
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread, bool ok) {
-    if (thread.watched_graph != 0) graph_issued(thread, ok);
+    if (thread.watched != 0) watched_issued(thread, ok);
     if (thread.waits) {
       thread.waits = false;
       sources_.wait_ends();
@@ -146,7 +146,9 @@ class RaceRecords {
   bool is_known(const SourceRows& rows) const;
   void met(ThreadState& thread, std::uint64_t address, std::uint32_t site, std::uintptr_t frame);
   void add_use(const Node& node, CUgraphNode handle, std::uint64_t address, bool is_source);
-  void graph_issued(ThreadState& thread, bool ok);
+  void watch_kernel(ThreadState& thread, const ParameterWords::Found& found);
+  void watch_to_end(ThreadState& thread, const SourceRows* sources, std::size_t count);
+  void watched_issued(ThreadState& thread, bool ok);
   void source_watched(ThreadState& thread, std::uint64_t number);
   void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
 

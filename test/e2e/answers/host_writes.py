@@ -3,7 +3,9 @@
 import json
 
 import targets
-from harness import expect, expect_in
+from harness import DATA, HERE, expect, expect_in
+
+CUBIN = DATA / "sass/simulated.sm90.cubin"
 
 RACING = {"refilled": (100, 1000), "registered": (100, 1000), "rows": (50 * 1024, 64), "batch": (100, 1000)}
 
@@ -11,7 +13,7 @@ RACING = {"refilled": (100, 1000), "registered": (100, 1000), "rows": (50 * 1024
 def _report(machine, which, *options, plan=True, program="race_host"):
     machine.plan(targets.plan(program) if plan else "")
     file = machine.folder / "races.json"
-    command = [machine.build / "targets" / program, which]
+    command = [machine.build / "targets" / program, *which.split()]
     result = machine.cudadiag("races", "--json", file, *options, "--", *command)
     expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program continues: {result.stderr}")
     return result, json.loads(file.read_text())
@@ -157,3 +159,31 @@ def a_graph_whose_host_memory_still_exists_is_none(machine):
     for which in ("kept", "in_use", "thread_lives", "freed_later", "reused", "argument_kept", "pinned_kept"):
         _, report = _report(machine, which, program="race_host_ended", plan=False)
         expect(report["findings"], [], which)
+
+
+def _with_disassembler(machine):
+    machine.environment["PATH"] = f"{HERE / 'programs/toolkit'}:{machine.environment['PATH']}"
+
+
+def host_memory_that_is_filled_before_a_kernel_has_read_it_is_a_race(machine):
+    _with_disassembler(machine)
+    result, finding = _finding(machine, f"{CUBIN} refilled", program="race_host_kernel")
+    line = targets.marked_line("race_host_kernel", "LAUNCH LINE")
+    expect((finding["location"]["file"], finding["location"]["line"]), line, "the launch leads")
+    kernel, host = finding["accesses"]
+    expect((kernel["kernel"], kernel["mode"], host["mode"]), ("copy__8_8", "read", "write"), "accesses")
+    begin, end = (int(address, 16) for address in host["range"])
+    expect((begin - int(kernel["range"][0], 16), end - begin), (16, 64), "the bytes that changed")
+    expect_in("race between a kernel and the host: ", " ".join(result.stderr.split()), "headline")
+
+
+def host_memory_that_no_unfinished_kernel_reads_may_change(machine):
+    _with_disassembler(machine)
+    for which in ("waited", "beside"):
+        _, report = _report(machine, f"{CUBIN} {which}", program="race_host_kernel")
+        expect(report["findings"], [], which)
+
+
+def host_memory_of_a_kernel_with_unknown_code_may_change(machine):
+    _, report = _report(machine, f"{CUBIN} refilled", program="race_host_kernel")
+    expect(report["findings"], [], "without a disassembler")

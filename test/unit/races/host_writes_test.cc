@@ -351,6 +351,33 @@ TEST_CASE("a change under a running graph says nothing if the graph can make it,
   }
 }
 
+TEST_CASE("the host may fill the source of a copy for which the graph first waits for the host") {
+  for (const bool waits : {false, true}) {
+    for (const bool copy_first : {false, true}) {
+      Process p;
+      std::byte* record = p.blank(Kind::graph_made);
+      wire::store(record, race::kWord0, kExec);
+      wire::store(record, race::kWord1, std::uint64_t{2});
+      p.hand();
+      record = p.blank(Kind::parameters);
+      wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(kReader));
+      wire::store(record, race::kWord0, waits ? kHost + 8192 : kDevice + 8192);
+      p.hand();
+      p.graph_node({0, 0, 0, 0});
+      p.graph_node({kCopyNode, 1, kDevice, kHost});
+      record = p.blank(Kind::graph_edges);
+      wire::store(record, race::kWord0, kExec);
+      wire::store(record, race::kWord1, copy_first ? 2 | std::uint64_t{1} << 32 : 1 | std::uint64_t{2} << 32);
+      p.hand();
+      p.replay();
+      p.changed();
+      CAPTURE(waits);
+      CAPTURE(copy_first);
+      CHECK(p.found() == (waits && !copy_first ? 0 : 1));
+    }
+  }
+}
+
 TEST_CASE("no host write is concluded across a gap") {
   Process p;
   p.watched_copy();

@@ -131,6 +131,24 @@ void check(const std::string& kernel, Sizes grid, Sizes block, const Parameters&
 
 }  // namespace
 
+TEST_CASE("only accesses and fences at system scope count as such") {
+  const auto uses = [](const char* line) {
+    return ByteRanges(std::string("        /*0000*/ ") + line + " ;\n        /*0010*/ EXIT ;\n", {0x210, 8})
+        .uses_system_scope();
+  };
+  for (const char* line :
+       {"LDG.E.STRONG.SYS R2, desc[UR4][R2.64]", "ATOMG.E.ADD.STRONG.SYS PT, R5, desc[UR4][R2.64], R5", "MEMBAR.SC.SYS",
+        "@P0 MEMBAR.ALL.SYS"}) {
+    CAPTURE(line);
+    CHECK(uses(line));
+  }
+  for (const char* line : {"LDG.E R2, desc[UR4][R2.64]", "LDG.E.SYS R2, [R2]", "LDG.E.STRONG.GPU R2, desc[UR4][R2.64]",
+                           "MEMBAR.SC.GPU", "REDG.E.ADD.STRONG.GPU desc[UR4][R4.64], R11"}) {
+    CAPTURE(line);
+    CHECK_FALSE(uses(line));
+  }
+}
+
 TEST_CASE("bytes of a kernel: one element per thread, up to a parameter") {
   for (const int n : {0, 1, 100, 255, 256, 257, 511, 512, 2000}) {
     Parameters p;
