@@ -28,6 +28,7 @@ enum class Kind {
   capture_violation,
   out_of_memory,
   stream_race,
+  kernel_race,
   hang,
   non_finite,
   out_of_bounds

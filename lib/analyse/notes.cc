@@ -12,7 +12,7 @@
 namespace cudadiag::analyse {
 namespace {
 
-constexpr base::Words<NoteCode, 63> kWords = {{
+constexpr base::Words<NoteCode, 64> kWords = {{
     {NoteCode::other, "other"},
     {NoteCode::arguments_not_read, "arguments-not-read"},
     {NoteCode::core_dump_off, "core-dump-off"},
@@ -70,6 +70,7 @@ constexpr base::Words<NoteCode, 63> kWords = {{
     {NoteCode::races_gap, "races-gap"},
     {NoteCode::races_unjudged, "races-unjudged"},
     {NoteCode::races_unlisted, "races-unlisted"},
+    {NoteCode::races_unchecked, "races-unchecked"},
     {NoteCode::sanitizer_differs, "sanitizer-differs"},
     {NoteCode::sanitizer_elsewhere, "sanitizer-elsewhere"},
     {NoteCode::source_changed, "source-changed"},

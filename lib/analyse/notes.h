@@ -73,6 +73,7 @@ enum class NoteCode : std::uint8_t {
   races_gap,
   races_unjudged,
   races_unlisted,
+  races_unchecked,
   sanitizer_differs,
   sanitizer_elsewhere,
   source_changed,

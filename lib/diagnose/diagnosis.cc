@@ -131,6 +131,7 @@ Diagnosis diagnose(const Known& known) {
   add_tensor_races(report, session, symbolizer);
   add_ended_memory(report, session, resolve_site, symbolizer);
   add_recycled_blocks(report, session, symbolizer);
+  add_kernel_races(report, session, resolve_site);
   add_overruns(report, session, resolve_site);
   // Findings of bad values need no rules for causes.
   add_non_finite(report, session, symbolizer);

@@ -122,6 +122,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::graph_node:
       return {device_exception(failure.code)};
     case analyse::Kind::stream_race:
+    case analyse::Kind::kernel_race:
     case analyse::Kind::non_finite:
     case analyse::Kind::out_of_bounds:
       return {};

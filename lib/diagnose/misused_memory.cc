@@ -335,6 +335,130 @@ namespace {
 
 using session::RaceMode;
 
+class KernelRaceBuilder {
+ public:
+  KernelRaceBuilder(const session::KernelRace& race, const session::Process& process, const ResolveSite& resolve)
+      : from_(race), process_(process), resolve_(resolve) {}
+
+  Finding build(const std::string& host) {
+    finding_.kind = analyse::Kind::kernel_race;
+    finding_.title = from_.in_block ? "race between two warps of one block" : "race between two blocks of one launch";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = host;
+    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.launch.site);
+    const Location& shown = finding_.location.nearest();
+    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    if (const std::string* name = session::by_id(process_.record.functions, from_.launch.function)) mangled_ = *name;
+    ResolvedRace& race = finding_.race.emplace();
+    race.times = from_.times;
+    race.accesses = {access(from_.first), access(from_.second)};
+    if (from_.bytes != 0) memory();
+    words();
+    return std::move(finding_);
+  }
+
+ private:
+  ResolvedAccess access(const session::ThreadAccess& from) const {
+    ResolvedAccess to;
+    to.operation = session::Work::kernel;
+    to.mangled = mangled_;
+    to.kernel = base::demangle(mangled_);
+    to.mode = from.mode;
+    to.stream = from_.launch.stream;
+    to.begin = from.begin;
+    to.end = from.end;
+    to.exact = true;
+    to.block = from.block;
+    to.thread = from.thread;
+    to.location = device_line(from.lines);
+    return to;
+  }
+
+  Location device_line(const std::vector<session::ThreadAccess::Line>& from) const {
+    std::vector<evidence::SourceLine> lines;
+    for (const auto& line : from) lines.push_back({line.function, line.file, line.line});
+    if (lines.empty()) lines.push_back({mangled_, "", 0});
+    const evidence::SourceLine& leads = lines[leading_line(lines)];
+    symbolize::Location at;
+    at.file = leads.file;
+    at.line = static_cast<int>(leads.line);
+    at.function = base::demangle(leads.function);
+    at.language = symbolize::Language::cuda;
+    return located(at);
+  }
+
+  void memory() {
+    PointedMemory& to = finding_.race->allocation.emplace();
+    to.address = from_.address;
+    to.bytes = from_.bytes;
+    to.offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
+    if (from_.allocated == 0) return;
+    to.allocated = resolve_(process_, from_.allocated).first;
+    finding_.related.push_back({Role::allocated, *to.allocated});
+  }
+
+  static const char* verb(RaceMode mode) {
+    return mode == RaceMode::read ? "reads" : mode == RaceMode::atomic ? "updates" : "writes";
+  }
+
+  void words() {
+    const std::string kernel = mangled_.empty() ? "a kernel" : short_kernel_name(base::demangle(mangled_), 40);
+    const std::uint64_t begin = std::max(from_.first.begin, from_.second.begin),
+                        end = std::min(from_.first.end, from_.second.end);
+    finding_.text = fmt::format("{}: one {} {} {} B at {:#x}, another {} {} them, and nothing orders the two", kernel,
+                                from_.in_block ? "warp" : "block", verb(from_.first.mode), end - begin, begin,
+                                from_.in_block ? "warp" : "block", verb(from_.second.mode));
+    const bool atomic = from_.first.mode == RaceMode::atomic && from_.second.mode == RaceMode::atomic;
+    finding_.race->missing = from_.in_block ? "no barrier of the block is between the two accesses"
+                             : atomic       ? "the scope of an atomic operation is one block"
+                                            : "blocks of a launch run in any order, or at the same time";
+    std::vector<std::string>& fix = finding_.fix;
+    if (from_.in_block) {
+      fix.push_back("call __syncthreads() between the two accesses");
+    } else if (atomic) {
+      fix.push_back("use an atomic operation without the suffix _block");
+    } else {
+      fix.push_back("give each block bytes of its own, or let each launch do one of the two accesses");
+      fix.push_back("or add up by atomic operations");
+    }
+    finding_.evidence = {analyse::Fact::matched,
+                         "the bytes follow from the kernel's code, grid and parameters, and both threads make these "
+                         "accesses whatever the memory contains"};
+  }
+
+  const session::KernelRace& from_;
+  const session::Process& process_;
+  const ResolveSite& resolve_;
+  std::string mangled_;
+  Finding finding_;
+};
+
+bool is_same_kernel_race(const Finding& a, const Finding& b) {
+  const auto &x = a.race->accesses, &y = b.race->accesses;
+  return a.pid == b.pid && x[0].mangled == y[0].mangled && same_line(a.location, b.location) &&
+         same_line(x[0].location, y[0].location) && same_line(x[1].location, y[1].location);
+}
+
+}  // namespace
+
+void add_kernel_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
+  if (!session.races) return;
+  std::vector<Finding> found;
+  for (const session::KernelRace& race : session.races->inside) {
+    const session::Process* process = session::process_of(session.processes, race.pid);
+    if (process == nullptr) continue;
+    Finding finding = KernelRaceBuilder(race, *process, resolve).build(session.manifest.host);
+    const auto same = std::find_if(found.begin(), found.end(),
+                                   [&](const Finding& other) { return is_same_kernel_race(finding, other); });
+    same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
+  }
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+}
+
+namespace {
+
 class OverrunBuilder {
  public:
   OverrunBuilder(const session::Overrun& overrun, const session::Process& process, const ResolveSite& resolve)

@@ -273,6 +273,8 @@ void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<co
 // Returns a description of how many pairs of kernels could not be checked for a race, and why; empty if all were
 // checked. `settled` is the number of pairs that a rerun has since checked.
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
+// Says how many kernels were not checked for races between their own threads; empty if all were.
+std::string unchecked_text(const session::Races& races);
 
 // Adds findings for races between streams, one for each pair of lines.
 void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
@@ -292,6 +294,8 @@ void add_recycled_blocks(Diagnosis& report, const session::Session& session, sym
 
 // Adds findings for kernels that access bytes outside their allocations, even if nothing failed, one for each line and
 // kernel.
+// Adds races between threads of one launch.
+void add_kernel_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 // ---- non_finite.cc

@@ -356,6 +356,20 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
                             thousands(races.kernels.wanted));
 }
 
+std::string unchecked_text(const session::Races& races) {
+  std::uint64_t kernels = 0, unchecked = 0;
+  for (const session::RaceCounts& counts : races.counts) {
+    kernels += counts.kernels;
+    unchecked += counts.unchecked;
+  }
+  if (unchecked == 0) return "";
+  return fmt::format(
+      "{} of {} kernel{} {} not completely checked for races between {} own threads, because accesses depend on the "
+      "contents of memory, or the code is unknown or takes too long to follow",
+      thousands(unchecked), thousands(kernels), kernels == 1 ? "" : "s", unchecked == 1 ? "was" : "were",
+      unchecked == 1 ? "its" : "their");
+}
+
 void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
   if (!session.races) return;
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
@@ -389,6 +403,9 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   }
   if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
     report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(text)});
+  }
+  if (std::string text = unchecked_text(*session.races); !text.empty()) {
+    report.notes.push_back({analyse::NoteCode::races_unchecked, std::move(text)});
   }
   if (dismissed > 0) {
     report.notes.push_back(

@@ -31,7 +31,7 @@ constexpr base::Words<Verdict, 3> kVerdicts = {{
     {Verdict::inconclusive, "inconclusive"},
 }};
 
-constexpr base::Words<Kind, 11> kKinds = {{
+constexpr base::Words<Kind, 12> kKinds = {{
     {Kind::async_error, "async_error"},
     {Kind::graph_node, "graph_node"},
     {Kind::graph_stale_pointer, "graph_stale_pointer"},
@@ -40,6 +40,7 @@ constexpr base::Words<Kind, 11> kKinds = {{
     {Kind::capture_violation, "capture_violation"},
     {Kind::out_of_memory, "out_of_memory"},
     {Kind::stream_race, "stream_race"},
+    {Kind::kernel_race, "kernel_race"},
     {Kind::hang, "hang"},
     {Kind::non_finite, "non_finite"},
     {Kind::out_of_bounds, "out_of_bounds"},

@@ -125,7 +125,8 @@ Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code
                [this, mode = std::move(kernel_mode)](const Access& access) {
                  return mode(access.function, access.parameter, launches_[access.words]);
                }),
-      launch_bytes_(std::move(code_of)) {
+      launch_bytes_(code_of),
+      kernel_races_(std::move(code_of)) {
   streams_ = session::AreaRegions(bytes).region(area::Region::streams);
   known_.resize(streams_.size() / area::kStreamSize);
 }
@@ -332,6 +333,7 @@ void Feed::add(Access access) {
 void Feed::settle(bool at_last) {
   history_.settle(at_last);
   note_homes();
+  if (at_last) kernel_races_.judge();
 }
 
 void Feed::note_homes() {
@@ -398,7 +400,15 @@ void Feed::place(Access access, const Part& part, StreamNumber stream) {
 
 session::RaceCounts Feed::counts() const {
   const std::uint64_t unlisted = history_.unlisted() + host_writes_.unlisted();
-  return {0, operations_, lost_, gaps_, history_.forgotten(), unlisted, history_.unjudged()};
+  return {0,
+          operations_,
+          lost_,
+          gaps_,
+          history_.forgotten(),
+          unlisted,
+          history_.unjudged(),
+          kernel_races_.kernels(),
+          kernel_races_.unchecked()};
 }
 
 std::vector<session::Race> Feed::races() const {

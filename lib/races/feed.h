@@ -13,6 +13,7 @@
 #include "races/access.h"
 #include "races/history.h"
 #include "races/host_writes.h"
+#include "races/kernel_races.h"
 #include "races/known_memory.h"
 #include "races/launch_bytes.h"
 #include "races/order.h"
@@ -50,6 +51,8 @@ class Feed : public session::RingReader {
   const std::vector<session::Overrun>& overruns() const { return overruns_; }
   // Replays of graphs with memory that had ended. One entry for each call site and way in which the memory ended.
   const std::vector<session::EndedMemory>& ended() const { return ended_; }
+  // Races between threads of one launch. Complete after settle(true).
+  const std::vector<session::KernelRace>& kernel_races() const { return kernel_races_.found(); }
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty() || !host_writes_.found().empty() || !ended_.empty(); }
 
@@ -162,6 +165,7 @@ class Feed : public session::RingReader {
   // Returns whether a copy between these addresses synchronises with all work on two devices.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;
+  void look_inside(const Issued& issued, const Pending& pending, const Access& access);
   void note_homes();
   bool is_covered(std::uint64_t begin, std::uint64_t end) const;
 
@@ -177,6 +181,7 @@ class Feed : public session::RingReader {
   std::vector<Known> known_;
   std::vector<Pending> pending_;  // indexed by thread
   LaunchBytes launch_bytes_;
+  KernelRaces kernel_races_;
   std::vector<session::Overrun> overruns_;
   std::vector<session::EndedMemory> ended_;
   std::vector<Memory> homes_;                        // the memory of each race at the time at which the race was found

@@ -184,6 +184,7 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
   access.words = launch_words(pending);
+  if (gap_until_ == 0) look_inside(issued, pending, access);
   std::vector<std::uint32_t> addresses;
   for (const Word& word : pending.words) {
     if (memory_.at(word.value) != nullptr) addresses.push_back(word.offset);
@@ -250,6 +251,24 @@ void Feed::watch_kernel(const Access& launch, const Pending& pending, const std:
   if (watched.sources.empty()) return;
   watched.copy = watched.sources.front();
   host_writes_.watch(std::move(watched));
+}
+
+// A kernel without pointers among its parameters is not considered.
+void Feed::look_inside(const Issued& issued, const Pending& pending, const Access& access) {
+  if (pending.words.empty()) return;
+  std::vector<KernelRaces::Pointer> pointers;
+  for (const Word& word : pending.words) {
+    const Memory* memory = memory_.at(word.value);
+    if (memory != nullptr) pointers.push_back({word.offset, word.value, *memory});
+  }
+  if (pointers.empty()) return;
+  Access launch = access;
+  launch.function = pending.words.front().function;
+  const std::byte* record = issued.record;
+  const bool cut = (wire::load(record, operation::kFlags) & operation::kSaturated) != 0;
+  const bool known = !issued.parameters.empty() && !cut && wire::load(record, operation::kCluster) == 0 &&
+                     pending.words.size() < race::kMostWords;
+  kernel_races_.launched(record, stored_access(launch, order_), issued.parameters, known, pointers);
 }
 
 bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {

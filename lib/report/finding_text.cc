@@ -107,8 +107,10 @@ class FindingText {
     add_prose("Why", {finding_.text}, 1, 0, Topic::cause);
     add_prose("Tensor", race_tensors(race), 1, 4);
     add_prose("Bytes", shared_bytes(race), 1, 5);
-    add("First", racing_access_lines(race.accesses[0], directory_, verbose_), 2, 3);
-    add("Then", racing_access_lines(race.accesses[1], directory_, verbose_), 2, 3);
+    const bool inside = finding_.kind == analyse::Kind::kernel_race;
+    if (inside) add("Launch", {place(finding_.location)}, 1, 2);
+    add(inside ? "One" : "First", racing_access_lines(race.accesses[0], directory_, verbose_), 2, 3);
+    add(inside ? "Other" : "Then", racing_access_lines(race.accesses[1], directory_, verbose_), 2, 3);
     add_prose("Missing", {race.missing}, 1, 0);
     add_prose("Fix", finding_.fix, 1, 3, Topic::fix);
     add_prose("Memory", race_memory(race, directory_), 1, 6);

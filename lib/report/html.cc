@@ -176,7 +176,8 @@ class FindingArticle {
     if (finding_.interrupted) return markup_.text(interruption(finding_, short_place(finding_.location.nearest())));
     const std::string title = markup_.text(finding_.title);
     if (finding_.race && finding_.race->accesses.size() == 2 && finding_.race->accesses[1].location.known()) {
-      return fmt::format("{}: {}, after {}", title, code(finding_.race->accesses[1].location),
+      return fmt::format("{}: {}{} {}", title, code(finding_.race->accesses[1].location),
+                         finding_.kind == analyse::Kind::kernel_race ? " and" : ", after",
                          code(finding_.race->accesses[0].location));
     }
     const std::string& function = finding_.location.nearest().function;
@@ -324,7 +325,8 @@ class FindingArticle {
   std::string drawings() const {
     const diagnose::FindingPictures& pictures = sources_.pictures;
     std::string streams, memory;
-    if (finding_.race) streams += race_figure(*finding_.race, sources_.directory, markup_);
+    if (finding_.race && finding_.kind != analyse::Kind::kernel_race)
+      streams += race_figure(*finding_.race, sources_.directory, markup_);
     if (pictures.timeline) streams += stream_figure(*pictures.timeline, sources_.directory, markup_);
     if (pictures.memory && finding_.memory_use)
       memory += memory_figure(*pictures.memory, *finding_.memory_use, markup_);

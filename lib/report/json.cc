@@ -274,7 +274,9 @@ static void list(Members& to, const diagnose::ResolvedAccess& access) {
   to.address("array", access.array != 0 ? std::optional(access.array) : std::nullopt,
              "the CUarray that the range counts from; null if the range consists of addresses");
   to.unless_zero("graph_node", access.graph_node);
-  to.add("location", access.location);
+  to.add("block", access.block, "For kernel_race; null otherwise, as is `thread`.");
+  to.add("thread", access.thread);
+  to.add("location", access.location, "For kernel_race, a line of device code.");
   to.add("stack", access.stack);
 }
 
@@ -365,7 +367,7 @@ static void list(Members& to, const diagnose::Finding& finding) {
   to.type("finding");
   to.one_of("kind", diagnose::word(finding.kind),
             {"async_error", "sync_error", "unchecked_error", "graph_node", "graph_stale_pointer", "capture_violation",
-             "stream_race", "out_of_memory", "hang", "non_finite", "out_of_bounds"});
+             "stream_race", "kernel_race", "out_of_memory", "hang", "non_finite", "out_of_bounds"});
   to.object("error", "error", [&](Members& error) {
     error.add("code", finding.code);
     error.text("name", finding.name);

@@ -42,6 +42,11 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
+// What a thread of a kernel does.
+const char* inside(const diagnose::ResolvedAccess& access) {
+  return access.mode == RaceMode::read ? "reads" : access.mode == RaceMode::atomic ? "updates" : "writes";
+}
+
 // cudadiag detects a write by the CPU only by the changed memory, so the line may be unknown.
 bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host || access.location.known(); }
 
@@ -50,6 +55,11 @@ bool has_line(const diagnose::ResolvedAccess& access) { return !access.on_host |
 Lines racing_access_lines(const diagnose::ResolvedAccess& access, const std::string& directory, bool verbose) {
   Lines lines;
   if (has_line(access)) lines.push_back(diagnose::place(access.location, directory));
+  if (access.block && access.thread) {
+    lines.push_back(fmt::format("block {} thread {}  {}  {}", diagnose::dimensions(*access.block),
+                                diagnose::dimensions(*access.thread), inside(access), bytes(access)));
+    return lines;
+  }
   lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " +
                   (access.on_host ? "the host" : diagnose::stream_name(access.stream)));
   if (verbose && !access.schema.empty()) lines.push_back(access.schema);
@@ -124,6 +134,10 @@ std::string race_headline(const diagnose::Finding& finding, const std::string& d
     return diagnose::place(paths ? access.location : diagnose::with_file_name(access.location), directory);
   };
   const auto& accesses = finding.race->accesses;
+  if (finding.kind == analyse::Kind::kernel_race) {
+    const std::string one = place(accesses[0]), other = place(accesses[1]);
+    return fmt::format("{}: {}", finding.title, one == other ? one : one + " and " + other);
+  }
   if (!has_line(accesses[1])) return fmt::format("{}: {}", finding.title, place(accesses[0]));
   return fmt::format("{}: {}, after {}", finding.title, place(accesses[1]), place(accesses[0]));
 }

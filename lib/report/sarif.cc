@@ -132,7 +132,11 @@ class Writer {
       const diagnose::CandidateLine& other = finding.candidates[i];
       locations.push_back(located(other.location, "another candidate: " + other.because));
     }
-    if (finding.race && !finding.race->accesses.empty()) {
+    if (finding.kind == analyse::Kind::kernel_race) {
+      for (const diagnose::ResolvedAccess& access : finding.race->accesses) {
+        locations.push_back(located(access.location, fmt::format("{} access by one thread", word(access.mode))));
+      }
+    } else if (finding.race && !finding.race->accesses.empty()) {
       const diagnose::ResolvedAccess& first = finding.race->accesses.front();
       locations.push_back(located(first.location, fmt::format("the earlier {}, unordered with this one: {} access",
                                                               word(first.operation), word(first.mode))));

@@ -10,6 +10,7 @@
 
 #include "sass/followed_launch.h"
 #include "sass/origin_steps.h"
+#include "sass/thread_races.h"
 
 namespace cudadiag::sass {
 namespace {
@@ -119,6 +120,12 @@ class ByteRanges::Implementation {
         std::ranges::all_of(all.accesses.accesses, [](const auto& each) { return each.parameter.has_value(); });
     if (!all_counted) count_from_words(all, launch);
     return std::move(all.accesses);
+  }
+
+  ThreadRaces thread_races(const LaunchValues& launch) const {
+    const auto threads = all_threads(launch);
+    if (!detours_ || !threads) return {};
+    return find_thread_race({program_, *detours_, may_, bank_}, launch, *threads);
   }
 
  private:
@@ -255,5 +262,6 @@ bool ByteRanges::uses_system_scope() const { return it_->uses_system_scope(); }
 std::uint64_t ByteRanges::unknown_opcodes() const { return it_->unknown_opcodes(); }
 std::vector<ParameterBytes> ByteRanges::of(const LaunchValues& launch) const { return it_->of(launch); }
 CertainAccesses ByteRanges::certain(const LaunchValues& launch) const { return it_->certain(launch); }
+ThreadRaces ByteRanges::thread_races(const LaunchValues& launch) const { return it_->thread_races(launch); }
 
 }  // namespace cudadiag::sass

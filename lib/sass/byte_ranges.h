@@ -115,6 +115,27 @@ struct CertainAccesses {
   bool operator==(const CertainAccesses&) const = default;
 };
 
+// Two threads of a launch, in different blocks or in different warps of a block, that use a common byte without an order.
+// At least one of them writes it by a plain store.
+struct ThreadRace {
+  struct Use {
+    std::uint32_t instruction = 0;  // address in the code
+    AccessKind kind = AccessKind::load;
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
+    std::array<std::uint32_t, 3> block{}, thread{};
+    auto operator<=>(const Use&) const = default;
+  };
+  Use first, second;
+  bool operator==(const ThreadRace&) const = default;
+};
+
+struct ThreadRaces {
+  std::optional<ThreadRace> found;
+  bool all_checked = false;  // all pairs of accesses were compared, as far as their addresses are known
+  bool operator==(const ThreadRaces&) const = default;
+};
+
 class ByteRanges {
  public:
   ByteRanges(std::string text, ParameterBank bank, Calls calls = Calls::anything);
@@ -135,6 +156,10 @@ class ByteRanges {
   // parameter or, without one, to the only 8-byte parameter word from which the code computes the address. Safe to call
   // from several threads.
   CertainAccesses certain(const LaunchValues& launch) const;
+
+  // Looks for a race between threads of the launch. The words in `addresses` must have values, which need not be the
+  // true ones if they are as far apart. Safe to call from several threads.
+  ThreadRaces thread_races(const LaunchValues& launch) const;
 
   static constexpr std::size_t kMostRows = 16;  // limit for each parameter and mode; with more rows, the answer is
                                                 // unknown

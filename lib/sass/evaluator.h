@@ -137,6 +137,7 @@ class Evaluator {
   Value upper_of_shifted(const Value& low, const Value& high, std::int64_t by);
   Value masked(const Form& form, std::uint32_t mask);
   void move(const Instruction& i);
+  void move_part(const Instruction& i);
   void choose(const Instruction& i);
   void special(const Instruction& i);
   void add(const Instruction& i, std::uint32_t at);
@@ -152,6 +153,7 @@ class Evaluator {
   void least(const Instruction& i);
   void permute(const Instruction& i);
   void extend(const Instruction& i);
+  void reciprocal(const Instruction& i);
   void compare(const Instruction& i);
   std::optional<bool> compared(const Instruction& i);
   std::optional<bool> compared_pairs(const Instruction& i);

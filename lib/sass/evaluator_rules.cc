@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "sass/evaluator.h"
 
@@ -56,16 +58,57 @@ void Evaluator::evaluate(const Instruction& i, std::uint32_t at) {
       return compare(i);
     case Op::decide:
       return decide(i);
+    case Op::number:
+      return reciprocal(i);
     default:
       return;
   }
 }
 
 void Evaluator::move(const Instruction& i) {
-  if (i.values.empty() || !i.moves_whole() || i.to() == kNone) return;
+  if (i.values.empty() || i.to() == kNone) return;
+  if (!i.moves_whole()) return move_part(i);
   for (std::uint32_t half = 0; half < i.words; ++half) {
     set(i.to() + half, with_sign_of(i.values[0], read(i.values[0], half)));
   }
+}
+
+// Handles "ULDC.U8 UR4, c[0x0][0x225]".
+void Evaluator::move_part(const Instruction& i) {
+  const bool byte = i.has<"U8">() || i.has<"S8">();
+  const Operand& from = i.values[0];
+  if (i.has<"OR">() || from.kind != Operand::Kind::bank || from.slot != kNone || !from.is_plain()) return;
+  const unsigned first = 8 * (from.offset % 4), size = byte ? 8 : 16;
+  const auto word = number(inputs_.bank(from.offset & ~3u));
+  if (!word || first + size > 32) return;
+  const auto up = static_cast<std::uint32_t>(*word) << (32 - first - size);
+  const bool with_sign = i.has<"S8">() || i.has<"S16">();
+  set(i.to(), number_of(with_sign ? static_cast<std::uint32_t>(static_cast<std::int32_t>(up) >> (32 - size))
+                                  : up >> (32 - size)));
+}
+
+// Handles the steps with floating-point numbers by which integers are divided:
+//   I2F.U32.RP R0, R12
+//   MUFU.RCP R0, R0
+//   IADD3 R2, R0, 0xffffffe, RZ
+//   F2I.FTZ.U32.TRUNC.NTZ R3, R2
+// The result depends on how the processor rounds, but the quotient that code computes from it does not.
+void Evaluator::reciprocal(const Instruction& i) {
+  const bool begins = i.opcode == "I2F.U32.RP" || i.opcode == "I2F.RP", turns = i.opcode == "MUFU.RCP";
+  if ((!begins && !turns && i.opcode != "F2I.FTZ.U32.TRUNC.NTZ") || i.values.size() != 1 || !i.values[0].is_plain())
+    return;
+  const auto known = number(read(i.values[0]));
+  if (!known || *known == 0) return;
+  const auto bits = static_cast<std::uint32_t>(*known);
+  if (begins) {
+    if (i.opcode == "I2F.RP" && bits > 0x7fffffff) return;
+    float up = static_cast<float>(bits);
+    if (static_cast<double>(up) < bits) up = std::nextafter(up, std::numeric_limits<float>::infinity());
+    return set(i.to(), number_of(std::bit_cast<std::uint32_t>(up)));
+  }
+  const float value = std::bit_cast<float>(bits);
+  if (turns && value >= 1 && value <= 4294967296.0f) set(i.to(), number_of(std::bit_cast<std::uint32_t>(1 / value)));
+  if (!turns && value >= 1 && value < 4294967296.0f) set(i.to(), number_of(static_cast<std::uint32_t>(value)));
 }
 
 void Evaluator::choose(const Instruction& i) {
@@ -153,16 +196,30 @@ void Evaluator::multiply_wide(const Instruction& i) {
   set(i.carries[0], truth_of(low < static_cast<std::uint64_t>(carries.number) || sum < low));
 }
 
+// The result is the upper half of a product of 64 bits and an addend of 64 bits.
 void Evaluator::multiply_high(const Instruction& i) {
   if (i.values.size() < 3 || i.has<"X">()) return;
-  const auto a = number(read(i.values[0])), b = number(read(i.values[1]));
-  const Pair addend = read_pair(i.values[2]);  // 64 bits; its upper half is added to the result
-  const bool adds_nothing = addend.known && !addend.pointer && addend.form.is_constant() && addend.form.base == 0;
-  if (!a || !b || !adds_nothing || !i.values[0].is_plain() || !i.values[1].is_plain()) return;
-  const auto upper =
-      i.has<"U32">() ? static_cast<std::int64_t>(static_cast<std::uint64_t>(*a) * static_cast<std::uint64_t>(*b) >> 32)
-                     : extended(*a) * extended(*b) >> 32;
-  set(i.to(), number_of(upper & (kWord - 1)));
+  const Pair addend = read_pair(i.values[2]);
+  if (!addend.known || addend.pointer || !addend.form.is_constant()) return;
+  std::array<std::optional<Form>, 2> forms;
+  for (const std::size_t at : {0, 1}) {
+    const Value value = read(i.values[at]);
+    if (!is_number(value) || !i.values[at].is_plain()) return;
+    forms[at] = i.has<"U32">() ? std::optional(in_box(value.form, box_)) : with_sign(value.form);
+    if (!forms[at]) return;
+  }
+  const bool first = forms[0]->is_constant();
+  if (!first && !forms[1]->is_constant()) return;
+  const Form &factor = *forms[first ? 0 : 1], &other = *forms[first ? 1 : 0];
+  if (i.has<"U32">() && other.is_constant()) {
+    const auto product = static_cast<std::uint64_t>(factor.base) * static_cast<std::uint64_t>(other.base);
+    return set(i.to(),
+               number_of(static_cast<std::int64_t>((product + static_cast<std::uint64_t>(addend.form.base)) >> 32)));
+  }
+  const auto product = times(other, factor.base);
+  const auto all = product ? sum(*product, addend.form) : std::nullopt;
+  const auto upper = all ? quotient(*all, 32) : std::nullopt;
+  if (upper) set(i.to(), number_of(*upper & (kWord - 1)));
 }
 
 // Handles "LEA R2, P0, R5, R6, 0x2", "LEA.HI.X R3, R5, R7, R6, 0x2, P0" and "LEA.HI.X.SX32 R3, R5, R7, 0x2, P0".
@@ -189,14 +246,17 @@ void Evaluator::absolute(const Instruction& i) {
   if (turned) set(i.to(), word(*turned));
 }
 
+// Handles "VIADDMNMX R5, R11, 0x1, R8, !PT", too, which adds the first two operands.
 void Evaluator::least(const Instruction& i) {
   const std::string_view modifiers = i.opcode.substr(i.base().size());
-  const bool plain = modifiers.empty() || modifiers == ".U32" || modifiers == ".S32";
-  if (i.values.size() != 2 || i.conditions.size() != 1 || !plain) return;
+  const bool plain = modifiers.empty() || modifiers == ".U32" || modifiers == ".S32", adds = i.base() == "VIADDMNMX";
+  if (i.values.size() != (adds ? 3 : 2) || i.conditions.size() != 1 || !plain) return;
   std::array<std::optional<Form>, 2> forms;
   for (const std::size_t at : {0, 1}) {
-    const Value value = read(i.values[at]);
-    if (!is_number(value) || !i.values[at].is_plain()) return;
+    Value value = read(i.values[at == 1 && adds ? 2 : at]);
+    if (at == 0 && adds) value = added(std::array{read_signed(i.values[0]), read_signed(i.values[1])}).value;
+    const bool is_plain = adds || i.values[at].is_plain();
+    if (!is_number(value) || !is_plain) return;
     forms[at] = i.has<"U32">() ? std::optional(value.form) : with_sign(value.form);
     if (!forms[at]) return;
   }

@@ -155,6 +155,17 @@ CertainAccesses FollowedLaunch::certain(const Box& threads) {
   return out;
 }
 
+void FollowedLaunch::trace(const Box& threads, LaunchTrace& to) {
+  trace_ = &to;
+  open_.push_back({threads, {}});
+  while (!open_.empty()) {
+    Part part = std::move(open_.back());
+    open_.pop_back();
+    follow(std::move(part));
+  }
+  to.complete &= std::ranges::none_of(open_accesses_, [&](std::uint32_t at) { return is_global(code_.program[at]); });
+}
+
 bool FollowedLaunch::follow(const Box& threads) {
   open_.push_back({threads, {}});
   while (!open_.empty()) {
@@ -169,18 +180,14 @@ bool FollowedLaunch::follow(const Box& threads) {
 bool FollowedLaunch::follow(Part part) {
   ThreadInputs inputs(part.box, part.state, code_.bank, launch_);
   Evaluator evaluator(part.box, inputs);
-  for (;;) {
-    if (++steps_ > most_steps_ || part.state.at >= code_.program.size()) return false;
-    switch (step(part, evaluator)) {
-      case Next::on:
-        break;
-      case Next::ended:
-      case Next::parted:
-        return true;
-      case Next::lost:
-        return false;
-    }
+  Next next = Next::on;
+  while (next == Next::on) {
+    const bool may_go_on = ++steps_ <= most_steps_ && part.state.at < code_.program.size();
+    next = may_go_on ? step(part, evaluator) : Next::lost;
   }
+  // The threads may do anything from here on.
+  if (next == Next::lost && trace_ != nullptr) trace_->complete = false, trace_->note_wait(part.state.order);
+  return next != Next::lost;
 }
 
 FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut_here) {
@@ -211,8 +218,10 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
     ++part.state.at;
     return Next::on;
   }
+  if (trace_ != nullptr) trace_->note_order(i, evaluator.holds(i.condition), part.state.order);
   if (i.op == Op::nothing || (i.op == Op::meet && i.target == kNone)) return after(part);
   const auto holds = evaluator.holds(i.condition);
+  if (holds.value_or(true)) note_values(part, evaluator, holds.has_value());
   if (holds && !*holds) {
     ++part.state.at;
     return Next::on;
@@ -322,6 +331,7 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part, Evaluator& evaluator) {
     if (writes_stack(i)) part.state.stack.clear();
     if (i.op == Op::set_barrier) part.state.barriers[i.barrier] = kNone;
   }
+  note_detour(part, *found);
   steps_ += found->code.size();
   if (found->meets == kNone) return Next::ended;
   part.state.at = found->meets;
@@ -379,6 +389,7 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, Evaluator& evaluator) {
   const auto values = known ? loaded(at, *address, part.box) : Loaded();
   if (values.cut) return part_where(part, *values.cut);
   if (known) note_certain(at, *address, part.box);
+  if (known) note_access(part, *address, evaluator);
   if (known && address->word) {
     add_access(*address->word, mode_of(i), width, address->form, part.box);
   } else {

@@ -11,6 +11,7 @@
 #include "sass/byte_ranges.h"
 #include "sass/evaluator.h"
 #include "sass/flow.h"
+#include "sass/launch_trace.h"
 
 namespace cudadiag::sass {
 
@@ -30,6 +31,7 @@ struct ThreadState {
   std::map<std::uint32_t, Value> stack;    // the known words of local memory, by address
   std::array<std::uint32_t, 16> barriers;  // where the threads that wait at each barrier continue
   std::uint32_t at = 0;                    // the next instruction
+  BlockOrder order;                        // only for a trace
 
   ThreadState() { barriers.fill(kNone); }
   // Forgets the registers and predicates that the instruction may have written.
@@ -49,10 +51,13 @@ class FollowedLaunch {
   FollowedLaunch(const Code& code, const LaunchValues& launch, std::size_t most_steps = kMostSteps)
       : code_(code), launch_(launch), most_steps_(most_steps) {}
 
-  // Call only one of these two functions, and only once.
+  // Call only one of these three functions, and only once.
   std::vector<ParameterBytes> bytes();
   // Returns the accesses that these threads make regardless of the contents of memory.
   CertainAccesses certain(const Box& threads);
+  // Follows the threads as far as possible. `to` may number the values of a single thread.
+  void trace(const Box& threads, LaunchTrace& to);
+  std::size_t steps() const { return steps_; }
   // After certain(): the words of known memory that were loaded as numbers of 8 bytes.
   const std::set<std::uint32_t>& loaded_numbers() const { return loaded_numbers_; }
   // After certain(): whether a thread may write to known memory that was loaded.
@@ -88,6 +93,10 @@ class FollowedLaunch {
   void forget_bytes_of(std::uint32_t at);
   void add_access(std::uint32_t word, Mode mode, std::uint32_t width, const Form& form, const Box& box);
   void note_certain(std::uint32_t at, const Evaluator::Address& address, const Box& box);
+  std::uint64_t base_of(const Evaluator::Address& address) const;
+  void note_access(const Part& part, const Evaluator::Address& address, Evaluator& evaluator);
+  void note_values(const Part& part, Evaluator& evaluator, bool runs);
+  void note_detour(Part& part, const Detours::Detour& detour);
   struct Span {
     std::uint64_t begin = 0, end = 0;
   };
@@ -114,6 +123,7 @@ class FollowedLaunch {
   std::vector<Span> loaded_, stored_;  // addresses of known memory that was loaded, and of memory that was stored to
   std::set<std::uint32_t> loaded_numbers_;
   bool stores_anywhere_ = false;
+  LaunchTrace* trace_ = nullptr;
 };
 
 }  // namespace cudadiag::sass

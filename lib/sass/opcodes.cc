@@ -27,7 +27,7 @@ constexpr Opcode kTable[] = {
     {"SHF", Op::shift, Result::one},
     {"LOP3", Op::combine, Result::one},
     {"IABS", Op::absolute, Result::one},
-    {"IMNMX VIMNMX", Op::least, Result::one},
+    {"IMNMX VIMNMX VIADDMNMX", Op::least, Result::one},
     {"PRMT", Op::permute, Result::one},
     {"SGXT", Op::extend, Result::one},
     {"HFMA2", Op::halves, Result::one},
@@ -44,7 +44,7 @@ constexpr Opcode kTable[] = {
     // ---- other results
     {"LOP FMNMX3 I2I HSET2 FSET VOTE VOTEU MATCH REDUX P2R P2UR BMOV FSWZADD", Op::other, Result::one},
     {"LEPC FADD2 FMUL2 FFMA2", Op::other, Result::two},
-    {"I2IP F2IP HMNMX2 DMNMX VIMNMX3 VIADDMNMX VHMNMX MOVM TXQ VABSDIFF B2R R2B CREDUX ELECT GETLMEMBASE QSPC",
+    {"I2IP F2IP HMNMX2 DMNMX VIMNMX3 VHMNMX MOVM TXQ VABSDIFF B2R R2B CREDUX ELECT GETLMEMBASE QSPC",
      Op::other},
     {"UTCBAR UTCCP UTCATOMSWS CGAERRBAR", Op::other},
     {"QMMA BMMA HGMMA IGMMA BGMMA OMMA UTCHMMA UTCQMMA UTCIMMA", Op::other, Result::tile},

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -323,6 +325,59 @@ std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels
     if (all_read && each.size() <= kMostCodes) std::ranges::move(each, std::back_inserter(out));
   }
   return out;
+}
+
+namespace {
+
+// Returns the line table with the addresses of one function's instructions moved to `base`, and those of all other
+// functions far away. In a cubin, each function begins at address 0, and a relocation names it.
+std::string moved_lines(const ElfImage& image, const std::string& function, std::uint64_t base) {
+  const auto lines = image.named(".debug_line"), moves = image.named(".rela.debug_line");
+  if (!lines || !moves) return "";
+  std::string text(image.contents(*lines).all());
+  const Section table = image.section(moves->link);
+  const Bytes entries = image.contents(*moves), symbols = image.contents(table),
+              names = image.contents(image.section(table.link));
+  for (std::uint64_t at = 0; at + 24 <= entries.size(); at += 24) {
+    const std::uint64_t place = entries.u64(at), symbol = (entries.u64(at + 8) >> 32) * 24;
+    if (symbol + 24 > symbols.size() || place > text.size() || text.size() - place < sizeof base) return "";
+    const bool wanted = names.text(symbols.u32(symbol)) == function;
+    const std::uint64_t value = (wanted ? base : 2 * base) + symbols.u64(symbol + 8) + entries.u64(at + 16);
+    std::memcpy(text.data() + place, &value, sizeof value);
+  }
+  return text;
+}
+
+std::vector<session::ThreadAccess::Line> stored_lines(const evidence::LineChain& chain, const std::string& kernel) {
+  std::vector<session::ThreadAccess::Line> lines;
+  for (const evidence::LineFrame& frame : chain) {
+    std::string file(frame.file);
+    if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
+    lines.push_back({std::move(file), std::string(frame.inlined.value_or(kernel)), frame.line});
+  }
+  return lines;
+}
+
+}  // namespace
+
+void add_lines(session::KernelRace& race, const std::string& kernel, const std::filesystem::path& modules) {
+  constexpr std::uint64_t kBase = std::uint64_t{1} << 40;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(modules, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".cubin") continue;
+    const std::string file = read_cubin(it->path(), kMostImage);
+    const auto image = ElfImage::read({file.data(), file.size()});
+    if (!image || !image->named(std::string(kCode) + kernel)) continue;
+    const std::string lines = moved_lines(*image, kernel, kBase);
+    const auto strings = image->named(".debug_str");
+    evidence::Budget budget(kMostImage);
+    const std::array<std::uint64_t, 2> addresses{kBase + race.first.instruction, kBase + race.second.instruction};
+    const auto chains = evidence::chains_at(addresses, {lines.data(), lines.size()},
+                                            strings ? image->contents(*strings) : Bytes(), budget);
+    race.first.lines = stored_lines(chains[0], kernel);
+    race.second.lines = stored_lines(chains[1], kernel);
+    if (!race.first.lines.empty()) return;
+  }
 }
 
 }  // namespace cudadiag::supervise

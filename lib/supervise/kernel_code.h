@@ -14,6 +14,7 @@
 #include "evidence/testimony.h"
 #include "sass/kernel_accesses.h"
 #include "session/notes/kernel_code.h"
+#include "session/notes/races.h"
 #include "session/session_writer.h"
 
 namespace cudadiag::supervise {
@@ -48,6 +49,9 @@ std::string read_cubin(const std::filesystem::path& file, std::uint64_t most);
 // Returns the mangled names of the kernels in the image.
 std::vector<std::string> kernels_of(const evidence::ElfImage& image);
 std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
+
+// Finds the source lines of two instructions of a kernel in the images in `modules`, and stores them in the race.
+void add_lines(session::KernelRace& race, const std::string& kernel, const std::filesystem::path& modules);
 
 // Returns the mangled names of the kernels among the candidates of failures with an address error.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);

@@ -100,7 +100,7 @@ struct RaceWatch::Watched {
 
 RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
                      std::string disassembler)
-    : arena_(arena), relay_(relay), modes_(modules_in(pass_folder), std::move(disassembler)) {
+    : arena_(arena), relay_(relay), modules_(modules_in(pass_folder)), modes_(modules_, std::move(disassembler)) {
   thread_ = base::optional_thread([this] { run(); });
 }
 
@@ -195,6 +195,12 @@ session::Races RaceWatch::finish() {
     for (session::EndedMemory ended : process->feed->ended()) {
       ended.pid = pid;
       all.ended.push_back(std::move(ended));
+    }
+    for (session::KernelRace race : process->feed->kernel_races()) {
+      race.pid = pid;
+      const auto& functions = process->names.with_function(race.launch.function).functions;
+      if (const std::string* name = session::by_id(functions, race.launch.function)) add_lines(race, *name, modules_);
+      all.inside.push_back(std::move(race));
     }
     for (session::Race& pair : process->feed->unjudged()) {
       pair.pid = pid;

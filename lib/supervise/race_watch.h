@@ -39,6 +39,7 @@ class RaceWatch {
 
   const launch::Arena& arena_;
   launch::SignalRelay& relay_;
+  const std::filesystem::path modules_;
   KernelModes modes_;
   std::vector<std::unique_ptr<Watched>> processes_;
   std::atomic<bool> stopping_ = false, found_ = false;

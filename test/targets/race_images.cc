@@ -52,7 +52,7 @@ struct Program : Driver {
   void fetch(int first, int count, CUstream stream) {
     void* parameters[] = {&line, &out, &first, &count};
     const CUfunction function = kernel("fetch__8_8_4_4");
-    CHECK(cuLaunchKernel(function, 2, kHeight, 1, 128, 1, 1, 0, stream, parameters, nullptr));  // FETCH LINE
+    CHECK(cuLaunchKernel(function, 2, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));  // FETCH LINE
   }
   // Reads 32 by 32 elements with each block: rows 0 to 63 of the table.
   void load_tiles(CUstream stream) {

@@ -32,18 +32,23 @@ struct Program : Driver {
     CHECK(cuModuleLoadData(&module, code.data()));
   }
   // `copy_from` copies from the shared buffer to a private one, and `copy_to` in the opposite direction. `elsewhere`
-  // writes a private buffer. `part__8_4:N` and `part__8_8:N` write from the Nth element on.
+  // writes a private buffer. `part__8_4:N` and `part__8_8:N` write from the Nth element on. `shift:N` moves 64 elements of
+  // the shared buffer by N elements in place, with two warps.
   void launch(const std::string& what, CUstream stream) {
+    const bool shifts = what.compare(0, 6, "shift:") == 0;
     const bool copies = what.compare(0, 5, "copy_") == 0;
     CUdeviceptr other = others[launches++];
     const std::size_t colon = what.find(':');
     long from = colon == std::string::npos ? 0 : std::stol(what.substr(colon + 1));
-    const std::string named = copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.substr(0, colon);
+    const std::string named = copies || shifts ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.substr(0, colon);
     const CUfunction function = kernel(named.c_str());
     CUdeviceptr used = what == "elsewhere" ? other : buffer;
     void* one[] = {&used, &from};
     void* two[] = {what == "copy_to" ? &buffer : &other, what == "copy_to" ? &other : &buffer};
-    CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, copies ? two : one, nullptr));
+    CUdeviceptr behind = buffer + 4 * static_cast<CUdeviceptr>(from);
+    void* in_place[] = {&buffer, &behind};
+    void** parameters = shifts ? in_place : copies ? two : one;
+    CHECK(cuLaunchKernel(function, 1, 1, 1, shifts ? 64 : 32, 1, 1, 0, stream, parameters, nullptr));  // LAUNCH LINE
   }
 
   std::string code;

@@ -331,7 +331,7 @@ void print_no_tensor_race(const supervise::Recording& recording, const diagnose:
 }
 
 void print_no_race(const session::Races& races, report::Verbosity verbosity) {
-  if (!races.found.empty() || verbosity == report::Verbosity::quiet) return;
+  if (!races.found.empty() || !races.inside.empty() || verbosity == report::Verbosity::quiet) return;
   session::RaceCounts all;
   for (const session::RaceCounts& counts : races.counts) {
     all.operations += counts.operations;
@@ -353,6 +353,7 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
                         diagnose::thousands(all.forgotten));
   }
   if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
+  if (const std::string unchecked = diagnose::unchecked_text(races); !unchecked.empty()) text += "; " + unchecked;
   say(text);
 }
 

@@ -259,6 +259,8 @@ struct ResolvedAccess {
   std::optional<RaceTensor> tensor;
   bool judged_by_schema = false;  // `mode` comes from the schema, not from the call (copies) or the code (kernels)
   std::uint32_t graph_node = 0;   // number of the node, from 1; 0 if none
+  // The thread that makes the access, in a race inside one launch. `location` is then the line of the device code.
+  std::optional<std::array<std::uint32_t, 3>> block, thread;
   Location location;
   symbolize::SourceStack stack;
 };
@@ -397,7 +399,7 @@ struct Finding {
   std::vector<Watched> watched;            // oldest first
   std::uint64_t watched_milliseconds = 0;  // time that reading the watched values took
   std::optional<MemoryUse> memory_use;
-  std::optional<ResolvedRace> race;  // for Kind::stream_race
+  std::optional<ResolvedRace> race;  // for Kind::stream_race and Kind::kernel_race
   std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Evidence evidence;

@@ -91,6 +91,34 @@ void fields(EndedMemory& ended, auto& field) {
   field("times", ended.times);
 }
 
+void fields(ThreadAccess::Line& line, auto& field) {
+  field("file", line.file);
+  field("function", line.function);
+  field("line", line.line);
+}
+
+void fields(ThreadAccess& access, auto& field) {
+  field("instruction", access.instruction);
+  field("mode", access.mode, mode_of);
+  field("begin", access.begin);
+  field("end", access.end);
+  field("block", access.block);
+  field("thread", access.thread);
+  field("lines", access.lines);
+}
+
+void fields(KernelRace& race, auto& field) {
+  field("pid", race.pid);
+  field("launch", race.launch);
+  field("first", race.first);
+  field("second", race.second);
+  field("in_block", race.in_block);
+  field("address", race.address);
+  field("bytes", race.bytes);
+  field("allocated", race.allocated);
+  field("times", race.times);
+}
+
 void fields(RaceCounts& counts, auto& field) {
   field("pid", counts.pid);
   field("operations", counts.operations);
@@ -99,6 +127,8 @@ void fields(RaceCounts& counts, auto& field) {
   field("forgotten", counts.forgotten);
   field("unlisted", counts.unlisted);
   field("unjudged", counts.unjudged);
+  field("kernels", counts.kernels);
+  field("unchecked", counts.unchecked);
 }
 
 void fields(RaceKernels& kernels, auto& field) {
@@ -113,6 +143,7 @@ void fields(Races& races, auto& field) {
   field("unjudged", races.unjudged, kMostRaces);
   field("overruns", races.overruns, kMostRaces);
   field("ended", races.ended, kMostRaces);
+  field("inside", races.inside, kMostRaces);
   field("counts", races.counts);
   field("kernels", races.kernels);
 }

@@ -1,6 +1,7 @@
 // The races between streams in one process, as stored in the session.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -93,6 +94,30 @@ struct Overrun {
   std::uint64_t times = 1;
 };
 
+// An access by one thread of a launch.
+struct ThreadAccess {
+  std::uint32_t instruction = 0;  // its address in the kernel's code
+  RaceMode mode = RaceMode::unknown;
+  std::uint64_t begin = 0, end = 0;
+  std::array<std::uint32_t, 3> block{}, thread{};
+  struct Line {
+    std::string file, function;
+    std::uint32_t line = 0;
+  };
+  std::vector<Line> lines;  // innermost first, from inlined functions to the kernel; empty if unknown
+};
+
+// Two threads of one launch use a common byte, and nothing orders them.
+struct KernelRace {
+  std::uint32_t pid = 0;
+  RaceAccess launch;                     // without bytes
+  ThreadAccess first, second;            // in the order of the code
+  bool in_block = false;                 // both threads are in one block
+  std::uint64_t address = 0, bytes = 0;  // address and size of the allocation; `bytes` is 0 if unknown
+  std::uint32_t allocated = 0;           // site of the allocation
+  std::uint64_t times = 1;               // number of launches with the same parameters
+};
+
 struct RaceCounts {
   std::uint32_t pid = 0;
   std::uint64_t operations = 0;  // number of operations checked
@@ -101,6 +126,8 @@ struct RaceCounts {
   std::uint64_t forgotten = 0;   // number of accesses that were dropped for lack of room
   std::uint64_t unlisted = 0;    // number of races that did not fit into the list
   std::uint64_t unjudged = 0;    // unordered pairs of kernels for which it is unknown whether, or where, they write
+  std::uint64_t kernels = 0;     // number of kernels that were launched
+  std::uint64_t unchecked = 0;   // number of those whose threads were not all checked for races with each other
 };
 
 // The number of kernels whose code was requested, and the number of those whose code was found and understood.
@@ -115,6 +142,7 @@ struct Races {
   std::vector<Race> unjudged;  // the first unjudged pairs, whose modes are unknown
   std::vector<Overrun> overruns;
   std::vector<EndedMemory> ended;
+  std::vector<KernelRace> inside;  // races between threads of one launch
   std::vector<RaceCounts> counts;  // one per checked process
   RaceKernels kernels;
 };

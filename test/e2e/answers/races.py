@@ -233,6 +233,34 @@ def kernels_are_judged_by_their_code(machine):
         _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
 
 
+def warps_of_a_block_race_without_a_barrier(machine):
+    _with_disassembler(machine)
+    result, report = _races(machine, "race_kernels", f"{CUBIN} shift:32 elsewhere")
+    expect([finding["kind"] for finding in report["findings"]], ["kernel_race"], "kinds")
+    finding = report["findings"][0]
+    place = (finding["location"]["file"], finding["location"]["line"])
+    expect(place, targets.marked_line("race_kernels", "LAUNCH LINE"), "launch")
+    read, write = finding["accesses"]
+    expect([read["mode"], write["mode"]], ["read", "write"], "modes")
+    expect(read["range"], write["range"], "bytes")
+    expect([each["block"] for each in (read, write)], [[0, 0, 0], [0, 0, 0]], "blocks")
+    expect((read["thread"], write["thread"]), ([0, 0, 0], [32, 0, 0]), "threads")
+    expect(finding["evidence"]["grade"], "inferred", "grade")
+    text = " ".join(result.stderr.split())
+    expect_in("race between two warps of one block: ", text, "headline")
+    expect_in("call __syncthreads() between the two accesses", text, "fix")
+    expect_in("block 0,0,0 thread 32,0,0 writes", text, "thread")
+    _expect_none(machine, "race_kernels", f"{CUBIN} shift:0 elsewhere")
+    _expect_none(machine, "race_kernels", f"{CUBIN} shift:64 elsewhere")
+
+
+def kernels_that_were_not_checked_inside_are_counted(machine):
+    machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    result = _expect_none(machine, "race_kernels", f"{CUBIN} shift:32 shift:0")
+    expect_in("1 of 1 kernel was not completely checked for races between its own threads", result.stderr, "count")
+
+
 def a_texture_or_surface_races_with_what_uses_its_memory(machine):
     _with_disassembler(machine)
     for which, marks, grade in (("copied_then_sampled", ("COPY LINE", "SAMPLE LINE"), "inferred"),

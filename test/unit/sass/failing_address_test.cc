@@ -316,12 +316,17 @@ TEST_CASE("a conditional definition counts if its condition is known") {
 TEST_CASE("values from memory, other threads and new opcodes are unknown") {
   for (const char* made :
        {"LDG.E R6, desc[UR4][R8.64]", "LDS R6, [R8]", "SHFL.IDX PT, R6, R7, R8, 0x1f", "NEWOP R6, R7",
-        "VIADD.16x2 R6, RZ, 0x1", "LDC.U8 R6, c[0x0][0x218]", "LDC R6, c[0x3][0x0]", "LDL R6, [R1]"}) {
+        "VIADD.16x2 R6, RZ, 0x1", "LDC.U8 R6, c[0x3][0x218]", "LDC R6, c[0x3][0x0]", "LDL R6, [R1]"}) {
     CAPTURE(made);
     const Marked loaded({made, "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2", "!LDG.E R2, desc[UR4][R2.64]",
                          "MOV R6, RZ", "*FADD R4, R2, R2", "EXIT"});
     CHECK_FALSE(loaded.address({}));
   }
+  // A byte of a parameter is known.
+  const std::vector<std::string> byte{"LDC.U8 R6, c[0x0][0x219]",  "LDC.64 R2, c[0x0][0x210]",
+                                      "IMAD.WIDE R2, R6, 0x4, R2", "!LDG.E R2, desc[UR4][R2.64]",
+                                      "*FADD R4, R2, R2",          "EXIT"};
+  CHECK(Marked(byte).address({}, {0x1000, 0x7f00, 0x305, 0}) == Address(0x7f000000100c));
   // The index is known if its register has not been overwritten.
   const Marked kept({"LDG.E R6, desc[UR4][R8.64]", "LDC.64 R2, c[0x0][0x210]", "IMAD.WIDE R2, R6, 0x4, R2",
                      "!LDG.E R2, desc[UR4][R2.64]", "*FADD R4, R2, R2", "EXIT"});

@@ -1,0 +1,196 @@
+#include "sass/launch_trace.h"
+
+#include <algorithm>
+
+#include "sass/followed_launch.h"
+
+namespace cudadiag::sass {
+namespace {
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+std::uint64_t number_of_text(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3u;
+  return hash;
+}
+
+std::uint64_t number_of_thread(const Box& thread) {
+  std::uint64_t hash = 1;
+  for (const std::uint32_t each : thread.low) hash = mixed(hash, each);
+  return hash;
+}
+
+bool is_barrier_of_block(const Instruction& i) {
+  const bool waits =
+      i.opcode.find(".SYNC") != std::string_view::npos || i.opcode.find(".RED") != std::string_view::npos;
+  if (!waits || i.operands.empty() || i.operands[0] != "0x0") return false;
+  return std::all_of(i.operands.begin() + 1, i.operands.end(), is_predicate);
+}
+
+// Whether the instruction computes from the registers of other threads of its warp.
+bool uses_lanes(const Instruction& i) {
+  return i.op == Op::shuffle || i.base().starts_with("VOTE") || i.base() == "REDUX" || i.base() == "CREDUX" ||
+         i.base() == "MATCH";
+}
+
+bool is_load_of_shared(const Instruction& i) {
+  return i.code->space == Space::shared && i.uses_memory() && i.code->kind == AccessKind::load;
+}
+
+}  // namespace
+
+bool is_strong(const Instruction& i) {
+  return i.code->kind == AccessKind::atomic || i.opcode.find(".STRONG") != std::string_view::npos ||
+         i.opcode.find(".MMIO") != std::string_view::npos;
+}
+
+void LaunchTrace::note_order(const Instruction& i, std::optional<bool> runs, BlockOrder& order) {
+  const std::string_view base = i.base();
+  if (runs && !*runs) return;
+  if (base == "BAR" || base == "UBAR") {
+    if (!is_barrier_of_block(i)) {
+      order.unclear = true;
+    } else if (!runs) {
+      note_wait(order);
+    } else {
+      ++order.barriers;
+    }
+  } else if (base.starts_with("UCGABAR") || base.starts_with("SYNCS") || base == "ACQBULK") {
+    note_wait(order);
+  }
+}
+
+void LaunchTrace::note_detour(const std::vector<const Instruction*>& code, bool loops, BlockOrder& order) {
+  for (const Instruction* i : code) {
+    if (!i->runs) continue;
+    const std::string_view base = i->base();
+    const bool of_barrier = base == "BAR" || base == "UBAR" || base.starts_with("UCGABAR") || base.starts_with("SYNCS");
+    const bool shared = i->uses_memory() && i->code->space == Space::shared;
+    const bool sees_others = i->uses_memory() && is_strong(*i) && i->code->result != Result::none && !shared;
+    if (of_barrier || (loops && (sees_others || i->op == Op::call))) note_wait(order);
+    order.unclear |= loops && shared;
+  }
+}
+
+std::uint64_t ValueNumbers::of(Evaluator& evaluator, const Operand& operand, std::uint32_t half) {
+  const Slot slot = operand.kind == Operand::Kind::slot ? operand.slot + half : kNone;
+  const auto known = evaluator.number(evaluator.read(operand, half));
+  std::uint64_t id = slot < kRegisters ? registers_[slot] : mixed(operand.offset, operand.slot);
+  if (known) id = mixed(2, static_cast<std::uint64_t>(*known));
+  return operand.is_plain() ? id : mixed(id, operand.negative ? 1 : 2);
+}
+
+std::uint64_t ValueNumbers::of(const Condition& condition) const {
+  if (condition.slot == kNone) return condition.negated ? 5 : 4;
+  return mixed(predicates_[condition.slot - kFirstPredicate], condition.negated ? 1 : 0);
+}
+
+std::uint64_t ValueNumbers::result(const Instruction& i, Evaluator& before, const Box& thread,
+                                   const BlockOrder& order) {
+  std::uint64_t hash = number_of_text(i.opcode);
+  const bool shared = is_load_of_shared(i);
+  if (alike_ && (shared || uses_lanes(i))) hash = mixed(hash, order.barriers);
+  if (alike_ && uses_lanes(i)) return hash;
+  const bool own = i.op == Op::special || (i.uses_memory() && i.code->kind == AccessKind::atomic);
+  if (own) return mixed(hash, number_of_thread(thread));
+  if (shared && !alike_) hash = mixed(hash, shared_);
+  if (i.uses_memory() && i.code->space == Space::local) return mixed(hash, stack_);
+  const std::size_t first = i.code->result == Result::none ? 0 : 1;
+  for (std::size_t at = first; at < i.operands.size(); ++at) {
+    const auto registers = registers_in(i.operands[at]);
+    if (registers.empty()) {
+      const std::string_view text = i.operands[at];
+      hash = mixed(hash, is_predicate(text) ? of(condition_of(text)) : number_of_text(text));
+    }
+    for (const Slot each : registers) {
+      for (std::uint32_t half = 0; half < 2 && each + half < kRegisters; ++half) {
+        Operand operand;
+        operand.kind = Operand::Kind::slot;
+        operand.slot = each + half;
+        // Instructions read one register or a pair; the second one is harmless, except that it makes equal values differ.
+        const bool pair = i.has<"64">() || i.opcode.starts_with("D") || i.has<"WIDE">() || i.uses_memory();
+        if (half == 0 || pair) hash = mixed(hash, of(before, operand, 0));
+      }
+    }
+  }
+  return hash;
+}
+
+void ValueNumbers::note(const Instruction& i, Evaluator& before, const Box& thread, const BlockOrder& order,
+                        std::optional<std::uint64_t> place) {
+  if (i.moves_whole() && !i.values.empty() && i.to() != kNone) {
+    for (std::uint32_t half = 0; half < i.words && i.to() + half < kRegisters; ++half) {
+      registers_[i.to() + half] = of(before, i.values[0], half);
+    }
+    return;
+  }
+  const std::uint64_t id = place ? mixed(7, *place) : result(i, before, thread, order);
+  if (i.uses_memory() && i.code->kind == AccessKind::store) {
+    if (i.code->space == Space::shared) shared_ = mixed(shared_, id);
+    if (i.code->space == Space::local) stack_ = mixed(stack_, id);
+  }
+  std::uint32_t which = 0;
+  i.written.each_register([&](Slot each) { registers_[each] = mixed(id, ++which); });
+  for (std::uint32_t each = 0; each < predicates_.size(); ++each) {
+    if ((i.written.predicates >> each & 1) != 0) predicates_[each] = mixed(id, 1000 + each);
+  }
+}
+
+void ValueNumbers::may_change(const Instruction& i, std::uint64_t reason) {
+  i.written.each_register([&](Slot each) { registers_[each] = mixed(mixed(registers_[each], reason), i.address); });
+  for (std::uint32_t each = 0; each < predicates_.size(); ++each) {
+    if ((i.written.predicates >> each & 1) != 0) predicates_[each] = mixed(mixed(predicates_[each], reason), i.address);
+  }
+}
+
+// ---- what FollowedLaunch notes
+
+std::uint64_t FollowedLaunch::base_of(const Evaluator::Address& address) const {
+  return address.word ? launch_.word(*address.word).value_or(0) : 0;
+}
+
+void FollowedLaunch::note_access(const Part& part, const Evaluator::Address& address, Evaluator& evaluator) {
+  if (trace_ == nullptr) return;
+  const Instruction& i = instruction(part);
+  TracedAccess& access = trace_->accesses.emplace_back();
+  access = {part.state.at, base_of(address), address.form, part.box, part.state.order};
+  for (std::uint32_t word = 0; trace_->numbers && !i.values.empty() && 4 * word < std::max(i.bytes, 4u); ++word) {
+    access.stored = access.stored * 31 + trace_->numbers->of(evaluator, i.values.back(), word);
+  }
+}
+
+// `runs`: false if it is unknown whether the thread executes the instruction.
+void FollowedLaunch::note_values(const Part& part, Evaluator& evaluator, bool runs) {
+  if (trace_ == nullptr || !trace_->numbers) return;
+  const Instruction& i = instruction(part);
+  if (!runs) return trace_->numbers->may_change(i, trace_->numbers->of(i.condition));
+  std::optional<std::uint64_t> place;
+  if (i.is_load()) {
+    const auto address = evaluator.address(i);
+    if (address && address->form.is_constant())
+      place = base_of(*address) + static_cast<std::uint64_t>(address->form.base);
+  }
+  trace_->numbers->note(i, evaluator, part.box, part.state.order, place);
+}
+
+void FollowedLaunch::note_detour(Part& part, const Detours::Detour& detour) {
+  if (trace_ == nullptr) return;
+  const std::uint32_t from = part.state.at;
+  std::vector<const Instruction*> code;
+  bool loops = false;
+  for (const std::uint32_t at : detour.code) {
+    code.push_back(&code_.program[at]);
+    loops |= std::ranges::any_of(code_.program.next(at), [&](std::uint32_t to) {
+      return to <= at && (to == from || std::ranges::find(detour.code, to) != detour.code.end());
+    });
+    if (trace_->numbers)
+      trace_->numbers->may_change(code_.program[at], trace_->numbers->of(code_.program[from].condition));
+  }
+  trace_->note_detour(code, loops, part.state.order);
+}
+
+}  // namespace cudadiag::sass
