@@ -70,7 +70,8 @@ void LaunchTrace::note_detour(const std::vector<const Instruction*>& code, bool 
     const std::string_view base = i->base();
     const bool of_barrier = base == "BAR" || base == "UBAR" || base.starts_with("UCGABAR") || base.starts_with("SYNCS");
     const bool shared = i->uses_memory() && i->code->space == Space::shared;
-    const bool sees_others = i->uses_memory() && is_strong(*i) && i->code->result != Result::none && !shared;
+    // A loop that loads may wait for a flag, even by a load that is not volatile.
+    const bool sees_others = i->uses_memory() && i->code->result != Result::none && !shared;
     if (of_barrier || (loops && (sees_others || i->op == Op::call))) note_wait(order);
     order.unclear |= loops && shared;
   }
