@@ -5,7 +5,7 @@ import unittest
 
 from hook import Hook
 
-strides = Hook().load().strides
+strides = Hook().load().uses_of_memory
 
 
 def bytes_of(begin, element, shape, steps):

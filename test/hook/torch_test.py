@@ -216,7 +216,7 @@ class Values(unittest.TestCase):
                            bound=None, outside=1, first=[1], value=1.25)
 
     def test_one_hot(self):
-        bounds = Hook().load().bounds
+        bounds = Hook().load().schemas
         bound = bounds.bounds_of("aten::one_hot", {"self": long(3), "num_classes": 3})["self"]
         self.assertEqual(bound.check(long(0, 3)), {"bound": 3, "outside": 1, "first_outside": [1], "first_value": 3})
 

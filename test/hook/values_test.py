@@ -272,7 +272,7 @@ x = "\
                 self.assertEqual(shape(without_escapes(source)), wanted)
 
     def test_text_is_json(self):
-        to_json = Hook().load().json_text.to_json
+        to_json = Hook().load().recorder.to_json
         self.assertEqual(to_json({"a\"\n": ["\u00e9\U0001f600", 1.5, float("nan"), True, None]}),
                          '{"a\\u0022\\u000a":["\\u00e9\\ud83d\\ude00",1.5,null,true,null]}')
 

@@ -3,7 +3,7 @@ error."""
 import sys
 
 from . import recorder
-from .json_text import to_json
+from .recorder import to_json
 from .stacks import OWN_FILE
 from .tensor_data.tensors import MOST_TEXT
 

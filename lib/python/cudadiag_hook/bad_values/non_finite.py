@@ -5,16 +5,15 @@ program uses the result, its first root is reported (module `uses`).
 """
 import sys
 
-from .. import recorder
+from .. import recorder, stream
 from ..budget import is_from_handler
 from ..stacks import is_in_library, places_from
 from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, grade_at, grade_now, reach, slots
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of, tensors_in
 from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_device, tensor_kinds
-from ..whole_run import stream
-from ..whole_run.forward_places import places_here
-from ..whole_run.turns import Turn
+from ..forward_places import places_here
+from ..whole_program import Turn
 from .bad_elements import about_root, kept_inputs, chosen
 from .bad_results import Root, Value, use, use_all, watch
 

@@ -5,19 +5,18 @@ import sys
 
 from .. import recorder
 from ..budget import Budget
-from ..json_text import to_json
+from ..recorder import to_json
 from ..stacks import frames_of_places
 from ..suspect_lines.visits import visits
 from ..tensor_data.arguments import named_arguments
-from ..tensor_data.bounds import bounds_of
+from ..tensor_data.schemas import bounds_of, facts_of, tensors_in
 from ..tensor_data.finite_checks import as_floats
 from ..tensor_data.lineage import Writers, has_storage
-from ..tensor_data.schemas import facts_of, tensors_in
 from ..tensor_data.tensors import Guard, first_of, is_capturing, tensor_kinds
-from ..whole_run.entries import follow_entries
-from ..whole_run.forward_places import places_here
-from ..whole_run.stream import Listener
-from ..whole_run.whole_program import listen, replace, when_torch_is_there
+from ..entries import follow_entries
+from ..forward_places import places_here
+from ..stream import Listener
+from ..whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of
 
 MOST_ELEMENTS = 1 << 20  # larger results are not read

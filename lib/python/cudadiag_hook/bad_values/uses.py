@@ -3,8 +3,8 @@ import sys
 
 from ..stacks import places_from, without_own_frames
 from ..tensor_data.tensors import hidden, is_tensor, unwrapped
-from ..whole_run.subclasses import is_of_subclass, plain
-from ..whole_run.whole_program import replace
+from ..plain_arguments import is_of_subclass, plain
+from ..whole_program import replace
 from .bad_results import use_all, watch
 from .non_finite import fail, turn
 

@@ -8,9 +8,9 @@ import sys
 
 from .. import recorder
 from ..budget import give_up, guarded
-from ..json_text import to_json
+from ..recorder import to_json
 from ..stacks import frames_of_places, places_from, without_own_frames
-from ..whole_run.whole_program import replace, when_torch_is_there
+from ..whole_program import replace, when_torch_is_there
 
 MOST_FINDINGS = 8
 

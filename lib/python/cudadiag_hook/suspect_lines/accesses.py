@@ -2,7 +2,7 @@
 import sys
 
 from .. import recorder
-from ..json_text import to_json
+from ..recorder import to_json
 from ..tensor_data.arguments import array, named_arguments, named_variable
 from ..tensor_data.tensors import Guard, describe, devices, each_tensor, is_tensor, torch_module
 from .visits import Place, visits

@@ -5,7 +5,7 @@ import posix
 import sys
 
 from .. import recorder
-from ..json_text import to_json
+from ..recorder import to_json
 from ..tensor_data.tensors import devices, is_capturing, is_tensor
 from .visits import visits
 

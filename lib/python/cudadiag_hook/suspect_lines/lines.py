@@ -3,7 +3,7 @@ import sys
 
 from .. import recorder
 from ..budget import give_up, guarded, is_from_handler, state, swallow, tell
-from ..json_text import to_json
+from ..recorder import to_json
 from ..stacks import name_of_code
 from ..tensor_data.arguments import FEW_ELEMENTS, variable_arguments
 from ..tensor_data.tensors import Guard, is_capturing, is_tensor, torch_module
@@ -15,7 +15,7 @@ from .visits import Place, here, visits
 
 
 class Suspect:
-    """One suspect line, as a line of CUDADIAG_VALUES describes it (lib/wire/rerun/values.h)."""
+    """One suspect line, as a line of CUDADIAG_VALUES describes it (lib/wire/rerun.h)."""
 
     def __init__(self, fields):
         self.line, self.first = int(fields[0]), int(fields[1])

@@ -4,7 +4,7 @@ import sys
 
 from .. import recorder
 from ..budget import guarded, state
-from ..json_text import to_json
+from ..recorder import to_json
 from ..stacks import MOST_FRAMES, OWN_FILE
 from ..tensor_data.tensors import Guard
 

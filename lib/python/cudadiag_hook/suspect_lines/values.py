@@ -1,4 +1,4 @@
-"""Parses CUDADIAG_VALUES (lib/wire/rerun/values.h), and starts what it requests."""
+"""Parses CUDADIAG_VALUES (lib/wire/rerun.h), and starts what it requests."""
 from .. import recorder
 from ..budget import state, swallow
 from .accesses import stop_telling

@@ -1,7 +1,7 @@
 """The fields that are reported for tensors and scalars. Their names are those of the members of diagnose::Argument."""
 import sys
 
-from .bounds import bounds_of
+from .schemas import bounds_of
 from .tensors import MOST_TEXT, describe, devices, is_tensor, on_host, summarise
 
 MOST_ARGUMENTS = 24

@@ -3,7 +3,7 @@ import _thread
 import _weakref
 import sys
 
-from ..stacks import without_own_frames
+from .stacks import without_own_frames
 
 
 class Inside(_thread._local):

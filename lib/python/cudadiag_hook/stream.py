@@ -7,10 +7,9 @@ not passed to the listener.
 """
 import sys
 
-from ..stacks import drop_own_frames
-from ..tensor_data.tensors import hidden, torch_module
-from .subclasses import plain_arguments
-from .wrapped_numbers import as_tensors
+from .stacks import drop_own_frames
+from .tensor_data.tensors import hidden, torch_module
+from .plain_arguments import as_tensors, plain_arguments
 
 
 class Listener:

@@ -1,9 +1,9 @@
 """Follows tensors that are not results of operators, but come from a file, from NumPy, or from a data loader."""
 import sys
 
-from ..stacks import without_own_frames
-from ..tensor_data.lineage import has_storage
-from ..tensor_data.tensors import Guard, tensor_kinds, unwrapped
+from .stacks import without_own_frames
+from .tensor_data.lineage import has_storage
+from .tensor_data.tensors import Guard, tensor_kinds, unwrapped
 from .forward_places import places_here
 
 MOST_DEPTH = 4  # limit for nested containers

@@ -6,9 +6,8 @@ GPU nodes run on a thread that has no Python stack, on behalf of the thread that
 import _thread
 import sys
 
-from ..stacks import OWN_FILE, places_from
-from .modules_run import here as module_here
-from .modules_run import steps
+from .stacks import OWN_FILE, places_from
+from .modules_run import here as module_here, steps
 
 MOST_KEPT = 1 << 16
 MOST_AT_ONCE = 8  # the most nodes that one operator creates

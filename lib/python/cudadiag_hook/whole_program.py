@@ -1,7 +1,8 @@
 """Observes the operators of a whole program: on all Python threads, from the import of PyTorch on."""
+import _thread
 import sys
 
-from ..stacks import without_own_frames
+from .stacks import without_own_frames
 from . import stream
 
 
@@ -112,3 +113,23 @@ def when_torch_is_there(begin):
         begin()
     else:
         sys.meta_path.insert(0, TorchFinder(begin))
+
+
+class Turn:
+    """Lets only one thread at a time change the shared state. No thread waits for long, because that could deadlock: a
+    finalizer that runs inside a turn may wait for another thread's operator."""
+
+    PATIENCE = 1.0  # seconds
+
+    def __init__(self):
+        self.lock = _thread.RLock()
+
+    def run(self, function, *arguments):
+        lock = self.lock
+        if not (lock.acquire(False) or lock.acquire(True, self.PATIENCE)):
+            self.lock = _thread.RLock()
+            return function(*arguments)
+        try:
+            return function(*arguments)
+        finally:
+            lock.release()

@@ -5,7 +5,7 @@
 import os
 import sys
 
-MOST_LINE = 32 << 10  # lib/wire/rerun/delivery.h
+MOST_LINE = 32 << 10  # lib/wire/rerun.h
 
 
 def start(folder):

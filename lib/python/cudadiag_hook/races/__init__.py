@@ -1,1 +1,0 @@
-"""Operators that use the same bytes with no order between them."""

@@ -1,1 +1,0 @@
-"""The lines that a rerun watches: the arguments of their operators, and related data."""

@@ -1,1 +1,0 @@
-"""Tensors: their bytes, their elements, and what operators require of them."""

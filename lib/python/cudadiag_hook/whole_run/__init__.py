@@ -1,1 +1,0 @@
-"""All operators of a program, and where each one is called."""
