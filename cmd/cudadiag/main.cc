@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "command_line.h"
 #include "commands/commands.h"
 #include "launch/process.h"
 #include "launch/standard_descriptors.h"
 #include "launch/supervisor.h"
-#include "options/command_line.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace {
 

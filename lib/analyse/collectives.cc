@@ -4,13 +4,12 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "analyse/site_keys.h"
 #include "analyse/streams.h"
 #include "analyse/unfinished_work.h"
 #include "session/process_record.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::analyse {
 namespace {

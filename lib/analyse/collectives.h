@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "session/session.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -9,7 +9,7 @@
 #include "analyse/collectives.h"
 #include "analyse/site_keys.h"
 #include "analyse/unfinished_work.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::analyse {
 namespace {

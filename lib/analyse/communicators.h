@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "session/session.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
-
-#include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {
 namespace {

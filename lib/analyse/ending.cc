@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "analyse/cuda_errors.h"
 #include "analyse/streams.h"

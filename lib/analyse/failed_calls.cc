@@ -16,7 +16,7 @@
 #include "analyse/streams.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {

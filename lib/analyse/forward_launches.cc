@@ -1,8 +1,6 @@
 #include "analyse/forward_launches.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 
 namespace cudadiag::analyse {
 namespace {

@@ -3,7 +3,6 @@
 // caller must compare source lines to find those of the node's own operator.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

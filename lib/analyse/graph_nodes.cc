@@ -9,8 +9,8 @@
 #include "analyse/site_keys.h"
 #include "analyse/steps.h"
 #include "wire/cuda_codes.h"
-#include "wire/graph_node.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
+#include "wire/operation.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -1,7 +1,6 @@
 #include "analyse/memory.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "analyse/memory.h"
 #include "wire/cuda_codes.h"
-#include "wire/graph_node.h"
 #include "wire/intern.h"
+#include "wire/operation.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -11,8 +11,8 @@
 #include "analyse/site_keys.h"
 #include "analyse/steps.h"
 #include "session/process_record.h"
-#include "wire/graph_node.h"
-#include "wire/rerun/window.h"
+#include "wire/operation.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -1,7 +1,6 @@
 // Chooses the operations that a rerun waits for, to decide between the candidates of the first run.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -21,7 +20,7 @@ enum class Reach {
 inline constexpr const char* kEveryOperation = "every operation";
 
 struct RerunWindow {
-  std::string text;   // wire/rerun/window.h; empty if there is nothing to wait for
+  std::string text;   // wire/rerun.h; empty if there is nothing to wait for
   std::string words;  // for people: "call 3 of train.py's…"
 };
 

@@ -1,11 +1,11 @@
-// Identifies the call sites of a recorded process across runs (wire/rerun/site_key.h).
+// Identifies the call sites of a recorded process across runs (wire/site_key.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "session/process_record.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "analyse/unfinished_work.h"
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

@@ -13,7 +13,7 @@
 #include "analyse/ending.h"
 #include "session/process_record.h"
 #include "session/session.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::analyse {
 

@@ -9,7 +9,7 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/steps.h"
 #include "wire/cuda_codes.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::analyse {
 namespace {

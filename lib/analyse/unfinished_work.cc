@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/streams.h"
-
 namespace cudadiag::analyse {
 namespace {
 

@@ -8,8 +8,8 @@
 #include "analyse/steps.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
-#include "session/notes/saved_call.h"
-#include "session/processes.h"
+#include "session/pass_files.h"
+#include "session/session.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

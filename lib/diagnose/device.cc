@@ -11,7 +11,7 @@
 #include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "symbolize/source_file.h"
 #include "wire/cuda_codes.h"
 

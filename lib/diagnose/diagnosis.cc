@@ -3,11 +3,9 @@
 #include "diagnose/diagnosis.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "analyse/first_failure.h"
 #include "diagnose/dump_access.h"
-#include "diagnose/facts/model.h"
 #include "diagnose/groups.h"
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "diagnose/facts/where_is.h"
 #include "diagnose/words.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::diagnose {
 namespace {

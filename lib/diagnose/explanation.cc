@@ -18,9 +18,9 @@
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "wire/cuda_codes.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::diagnose {
 namespace {

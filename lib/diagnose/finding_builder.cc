@@ -19,7 +19,7 @@
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
-#include "session/processes.h"
+#include "session/session.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -3,14 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
-#include <vector>
 
 #include "analyse/ending.h"
 #include "analyse/unfinished_work.h"
 #include "base/demangle.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

@@ -7,7 +7,7 @@
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"
-#include "wire/graph_node.h"
+#include "wire/operation.h"
 
 namespace cudadiag::diagnose {
 namespace {

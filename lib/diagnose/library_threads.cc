@@ -7,7 +7,7 @@
 #include "analyse/forward_launches.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
-#include "session/processes.h"
+#include "session/session.h"
 
 namespace cudadiag::diagnose {
 namespace {

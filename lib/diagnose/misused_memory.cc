@@ -16,7 +16,7 @@
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 #include "diagnose/words.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

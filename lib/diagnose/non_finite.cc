@@ -13,7 +13,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/passes.h"
 #include "diagnose/words.h"
-#include "session/notes/deliveries.h"
+#include "session/deliveries.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "analyse/analysis.h"
@@ -18,7 +16,7 @@
 #include "diagnose/facts/model.h"
 #include "diagnose/lines.h"
 #include "sass/byte_ranges.h"
-#include "session/notes/deliveries.h"
+#include "session/deliveries.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

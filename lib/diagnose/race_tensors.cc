@@ -8,13 +8,10 @@
 #include <iterator>
 #include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/words.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

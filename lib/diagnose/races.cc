@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "base/demangle.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/passes.h"
 #include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "analyse/ending.h"
@@ -15,9 +14,7 @@
 #include "diagnose/passes.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
-#include "session/notes/replay_tally.h"
-#include "session/process_record.h"
-#include "session/processes.h"
+#include "session/pass_files.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -1,10 +1,7 @@
 // The parts of a report besides its findings: environment, passes, processes and notes.
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/model.h"

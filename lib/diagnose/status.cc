@@ -7,7 +7,7 @@
 #include "analyse/analysis.h"
 #include "analyse/ending.h"
 #include "base/demangle.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

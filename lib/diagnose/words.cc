@@ -5,10 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <string_view>
-
-#include "base/printable.h"
-#include "base/text.h"
 
 namespace cudadiag::diagnose {
 

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "evidence/tool_text.h"
 

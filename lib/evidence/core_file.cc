@@ -12,7 +12,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "evidence/testimony.h"
 
 namespace cudadiag::evidence {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 namespace cudadiag::evidence {
 namespace {

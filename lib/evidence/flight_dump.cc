@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>

@@ -17,7 +17,6 @@
 
 #include "base/processes.h"
 #include "wire/area.h"
-#include "wire/arena.h"
 #include "wire/clock.h"
 
 namespace cudadiag::launch {

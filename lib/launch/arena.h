@@ -1,4 +1,4 @@
-// The shared memory into which the recorded processes write: a sparse memfd with the layout of wire/arena.h. Once
+// The shared memory into which the recorded processes write: a sparse memfd with the layout of wire/area.h. Once
 // created it cannot shrink, so a reader never faults on a missing page.
 #pragma once
 
@@ -9,11 +9,10 @@
 #include <string>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/signals.h"
-#include "session/area/live_place.h"
-#include "session/notes/unrecorded.h"
 #include "session/session.h"
+#include "session/session_folders.h"
 
 namespace cudadiag::launch {
 

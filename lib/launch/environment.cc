@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <string_view>
 
 #include "base/text.h"
 #include "launch/libraries.h"
-#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "session/session.h"
-#include "wire/names/record_options.h"
+#include "wire/environment.h"
 
 namespace cudadiag::launch {
 
@@ -20,8 +20,8 @@ struct RecordingPlace {
   std::string arena;                  // if empty, the recorder writes to `pass_folder`
   std::filesystem::path pass_folder;  // may also be empty
   std::string pass = "record";        // the value of CUDADIAG_PASS
-  std::string window;                 // see wire/rerun/window.h; empty if the recorder waits for no operation
-  std::string values = "";            // see wire/rerun/values.h; empty if the hook reads no values
+  std::string window;                 // see wire/rerun.h; empty if the recorder waits for no operation
+  std::string values = "";            // see wire/rerun.h; empty if the hook reads no values
 };
 
 // Returns the environment variables to set for the target.

@@ -16,7 +16,7 @@
 #include <future>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/processes.h"
 
 namespace cudadiag::launch {

@@ -1,4 +1,4 @@
-// What this machine says about its GPUs: NVIDIA's management library (NVML), the descriptors of processes, and the daemon
+// Facts about the GPUs of this machine: NVIDIA's management library (NVML), the descriptors of processes, and the daemon
 // of MPS. Only the launcher loads NVML, never the target.
 #pragma once
 

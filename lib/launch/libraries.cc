@@ -17,19 +17,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "launch/process.h"
 #include "session/library_paths.h"
+#include "wire/environment.h"
 #include "wire/library_mark.h"
-#include "wire/names/environment.h"
 
 namespace cudadiag::launch {
 namespace {

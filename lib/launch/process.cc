@@ -11,7 +11,6 @@ namespace bp = boost::process::v1;
 namespace bp = boost::process;
 #endif
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,7 +22,6 @@ namespace bp = boost::process;
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -32,7 +30,7 @@ namespace bp = boost::process;
 #include "base/processes.h"
 #include "base/text.h"
 #include "launch/process_tree.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::launch {
 namespace {

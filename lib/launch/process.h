@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <variant>

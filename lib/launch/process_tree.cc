@@ -9,10 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/processes.h"
 
 namespace cudadiag::launch {

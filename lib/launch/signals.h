@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 
 namespace cudadiag::launch {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 
 namespace cudadiag::launch {
 

@@ -16,9 +16,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/processes.h"
 #include "launch/isolation/call_judge.h"
-#include "launch/process.h"
 #include "launch/process_tree.h"
 #include "launch/signals.h"
 #include "launch/supervisor.h"

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/processes.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/seen_path.h"

@@ -17,24 +17,20 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/plain_folder.h"
+#include "base/files.h"
 #include "launch/isolation/call_judge.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/namespaces.h"
 #include "launch/process_tree.h"
 #include "launch/standard_descriptors.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::launch {
 namespace {

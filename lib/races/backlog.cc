@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "session/area/area_regions.h"
-#include "session/area/operation_decoder.h"
+#include "session/area_reader.h"
+#include "session/area_regions.h"
 #include "wire/area.h"
 #include "wire/operation.h"
 

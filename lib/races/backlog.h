@@ -15,7 +15,7 @@
 #include <string>
 
 #include "races/feed.h"
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 
 namespace cudadiag::races {
 

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <utility>
 
-#include "session/area/area_regions.h"
-#include "wire/allocation.h"
+#include "session/area_regions.h"
 #include "wire/area.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
-#include "wire/stream.h"
+#include "wire/tables.h"
 
 namespace cudadiag::races {
 namespace {

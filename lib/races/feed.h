@@ -18,12 +18,12 @@
 #include "races/launch_bytes.h"
 #include "races/order.h"
 #include "sass/kernel_accesses.h"
-#include "session/area/ring_follower.h"
-#include "session/notes/races.h"
+#include "session/races.h"
+#include "session/ring_follower.h"
 
 namespace cudadiag::races {
 
-// The form of an access that the session stores (session/notes/races.h).
+// The form of an access that the session stores (session/races.h).
 session::RaceAccess stored_access(const Access& access, const Order& order);
 
 class Feed : public session::RingReader {

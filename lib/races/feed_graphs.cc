@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "races/feed.h"
-#include "wire/graph_node.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
 

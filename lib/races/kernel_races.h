@@ -11,7 +11,7 @@
 
 #include "races/known_memory.h"
 #include "races/launch_bytes.h"
-#include "session/notes/races.h"
+#include "session/races.h"
 
 namespace cudadiag::races {
 

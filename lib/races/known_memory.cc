@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "session/area/area_regions.h"
+#include "session/area_regions.h"
 #include "wire/area.h"
 #include "wire/race_record.h"
-#include "wire/stream.h"
+#include "wire/tables.h"
 
 namespace cudadiag::races {
 

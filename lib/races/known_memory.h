@@ -12,7 +12,7 @@
 
 #include "races/access.h"
 #include "sass/byte_ranges.h"
-#include "wire/allocation.h"
+#include "wire/tables.h"
 
 namespace cudadiag::races {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "races/feed.h"
-#include "wire/allocation.h"
 #include "wire/hash.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
+#include "wire/tables.h"
 
 namespace cudadiag::races {
 namespace {

@@ -16,16 +16,15 @@
 #include <utility>
 
 #include "record/calls/failures.h"
-#include "record/collectives/collectives.h"
+#include "record/collectives.h"
 #include "record/guest.h"
-#include "record/output/unrecorded.h"
-#include "record/process/exits.h"
-#include "record/process/forks.h"
+#include "record/output/area_map.h"
+#include "record/process.h"
 #include "record/python/refusals.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
-#include "wire/names/environment.h"
-#include "wire/names/unrecorded.h"
+#include "wire/environment.h"
+#include "wire/pass_files.h"
 
 extern "C" int InitializeInjection();
 

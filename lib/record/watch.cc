@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "record/calls/calls.h"
 

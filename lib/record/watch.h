@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/cupti/cupti_api.h"
-#include "record/cupti/driver_api.h"
-#include "record/cupti/runtimes.h"
+#include "record/hooks/cupti_api.h"
+#include "record/hooks/driver_api.h"
 #include "record/hooks/hooks.h"
+#include "record/hooks/runtimes.h"
 #include "record/output/interner.h"
-#include "wire/names/record_options.h"
+#include "wire/environment.h"
 
 namespace cudadiag::record {
 

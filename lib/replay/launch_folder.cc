@@ -13,10 +13,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/plain_folder.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "replay/placement.h"
-#include "session/area/sparse_copy.h"
 #include "session/ownership.h"
 #include "session/plain_file.h"
 #include "wire/hash.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "replay/saved_launch.h"
 

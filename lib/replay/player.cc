@@ -13,8 +13,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/file_descriptor.h"
-#include "base/printable.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "replay/placement.h"
 
 namespace cudadiag::replay {

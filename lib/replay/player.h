@@ -1,5 +1,5 @@
 // Repeats a saved launch in this process. The launch may kill the process, so only a child process calls this
-// (supervise/launch_player.h).
+// (supervise/reruns/replays.h).
 #pragma once
 
 #include <filesystem>

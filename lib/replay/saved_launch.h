@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "wire/allocation.h"
-#include "wire/rerun/saved_launch.h"
+#include "wire/saved_launch.h"
+#include "wire/tables.h"
 
 namespace cudadiag::replay {
 
@@ -114,7 +114,7 @@ inline constexpr const char* kLaunchSchema = "cudadiag.launch/1";
 std::string write_launch(const SavedLaunch& launch);
 base::Result<SavedLaunch> parse_launch(std::string_view text);
 
-// Reads the recorder's description of a launch (wire/rerun/saved_launch.h). It is not trusted either, because the target
+// Reads the recorder's description of a launch (wire/saved_launch.h). It is not trusted either, because the target
 // may have written anything there. Returns an error for a launch that did not fail.
 base::Result<SavedLaunch> read_description(std::span<const std::byte> bytes);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "replay/saved_launch.h"
-#include "session/notes/replay_tally.h"
+#include "session/pass_files.h"
 
 namespace cudadiag::replay {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"

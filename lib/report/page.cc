@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/printable.h"
+#include "base/text.h"
 
 namespace cudadiag::report {
 namespace {

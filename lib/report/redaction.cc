@@ -1,9 +1,7 @@
 #include "report/redaction.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdint>
 
 #include "base/json_limits.h"
 #include "report/json_values.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <tuple>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"

@@ -6,7 +6,7 @@
 
 #include "analyse/unfinished_work.h"
 #include "base/demangle.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
@@ -15,7 +15,7 @@
 #include "report/json_values.h"
 #include "report/page.h"
 #include "session/process_record.h"
-#include "session/processes.h"
+#include "session/session.h"
 
 namespace cudadiag::report {
 namespace {

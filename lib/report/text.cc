@@ -1,5 +1,7 @@
 // Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, and
 // those that name the ranks of a job. Uses colour only on request. Text from the target is made printable.
+#include "base/text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <optional>
 
 #include "analyse/cuda_errors.h"
-#include "base/printable.h"
 #include "diagnose/groups.h"
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"

@@ -1,7 +1,5 @@
 #include "session/library_paths.h"
 
-#include "wire/names/temporary_file.h"
-
 namespace cudadiag::session {
 namespace {
 

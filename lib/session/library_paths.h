@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "wire/names/library_paths.h"
+#include "wire/names.h"
 
 namespace cudadiag::session {
 

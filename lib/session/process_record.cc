@@ -1,7 +1,7 @@
 #include "session/process_record.h"
 
 #include "base/text.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::session {
 namespace {

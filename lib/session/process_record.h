@@ -13,15 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/collective.h"
 #include "wire/error.h"
-#include "wire/graph_node.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
-#include "wire/stream.h"
-#include "wire/thread.h"
+#include "wire/tables.h"
 
 namespace cudadiag::session {
 
@@ -110,7 +107,7 @@ struct Graph {
   std::vector<GraphChange> changes;  // sorted by node, at most one per node
 };
 
-// Memory that the driver allocated (wire/allocation.h).
+// Memory that the driver allocated (wire/tables.h).
 struct Allocation {
   std::uint64_t serial = 0, address = 0, bytes = 0;
   std::uint64_t made = 0, freed = 0;  // ticks; `freed` is 0 while the allocation is live
@@ -181,7 +178,7 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // The full log provides these fields (session/log/logged_history.h). Without a log, they are 0 and false. An unknown
+  // The full log provides these fields (session/logged_history.cc). Without a log, they are 0 and false. An unknown
   // value is 0 too.
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record
@@ -432,7 +429,7 @@ const std::string& visible_call(const Call& call) {
 // Facts about a process, each recorded once. The recorder stores their keys and values as text.
 enum class Property : std::uint8_t {
   argv,       // command-line arguments, each terminated by a NUL
-  core_dump,  // see wire/names/core_dump.h
+  core_dump,  // see wire/pass_files.h
   cuda,       // version of the driver's API
   cupti,
   cupti_path,

@@ -3,12 +3,12 @@
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
 //     manifest.json                    command, host, passes, how each process ended
 //     races.json                       races between streams, if the run looked for them
-//     arena, running.json              while the run is in progress (session/area/live_place.h)
+//     arena, running.json              while the run is in progress (session/session_folders.h)
 //     record/PID.area                  one area per process (wire/area.h), with holes for zero pages
 //     record/kernel-code.json          machine code of kernels that may have failed
-//     record/PID.log                   every operation of the process, if requested (session/log/full_log.h)
+//     record/PID.log                   every operation of the process, if requested (session/full_log.h)
 //     confirm/PID.area                 the same for a rerun; confirm-2, … for further reruns
-//     confirm/PID.values               the Python hook's output in the rerun (wire/rerun/delivery.h)
+//     confirm/PID.values               the Python hook's output in the rerun (wire/rerun.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py, which repeats the call
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               a rerun without the recorder: the GPU core dump, and output.txt
@@ -20,6 +20,7 @@
 // All modes are 0700 or 0600. Errors are returned as base::Error: what happened, to what, and what to do.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -30,10 +31,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/notes/deliveries.h"
-#include "session/notes/kernel_code.h"
-#include "session/notes/races.h"
+#include "session/deliveries.h"
+#include "session/pass_files.h"
 #include "session/process_record.h"
+#include "session/races.h"
 
 namespace cudadiag::session {
 
@@ -214,5 +215,40 @@ struct Session {
   // False if part of the run is missing or the run is still in progress. The absence of a failure then proves nothing.
   bool whole = true;
 };
+
+// Returns the first process with this id, or null. A process that replaced itself by exec appears twice.
+inline const Process* process_of(const std::vector<Process>& processes, std::uint32_t pid) {
+  const auto found =
+      std::find_if(processes.begin(), processes.end(), [&](const Process& each) { return each.pid == pid; });
+  return found == processes.end() ? nullptr : &*found;
+}
+
+// Returns the rerun in `session.reruns` that `process` belongs to, or null. The rerun is const if the session is.
+template <typename AnySession>
+auto rerun_of(AnySession& session, const Process* process) -> decltype(&session.manifest.passes[0]) {
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
+    for (const Process& each : session.reruns[i]) {
+      if (&each == process) return &session.manifest.passes[i + 1];
+    }
+  }
+  return nullptr;
+}
+
+// Finds out whether a recorded process is still alive, for a session without a launcher.
+
+// Returns whether the process is alive. `session` is the folder that contains the process's area. A process maps its
+// area for as long as it records. A different process with the same pid does not map that area.
+std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
+
+// Processes that were forked after their parent had used CUDA, as noted by their recorders. All driver calls of these
+// processes fail.
+struct ForkOrigin {
+  const Process* parent = nullptr;
+  std::uint32_t site = 0;  // where the parent forked; 0 if unknown
+};
+
+bool is_fork(const ProcessRecord& record);
+std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
+std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

@@ -14,22 +14,16 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/file_descriptor.h"
-#include "base/plain_folder.h"
-#include "session/area/live_place.h"
+#include "base/files.h"
 #include "session/manifest.h"
-#include "session/notes/replay_tally.h"
-#include "session/notes/saved_call.h"
+#include "session/pass_files.h"
 #include "session/plain_file.h"
-#include "session/processes.h"
 #include "session/session.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "wire/area.h"
-#include "wire/names/core_dump.h"
-#include "wire/names/unrecorded.h"
-#include "wire/rerun/delivery.h"
-#include "wire/rerun/saved_launch.h"
+#include "wire/pass_files.h"
+#include "wire/rerun.h"
+#include "wire/saved_launch.h"
 
 namespace cudadiag::session {
 namespace {

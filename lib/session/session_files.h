@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/arena.h"
+#include "wire/area.h"
 
 namespace cudadiag::session {
 

@@ -3,21 +3,28 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstring>
+#include <fstream>
 #include <functional>
-#include <string_view>
+#include <sstream>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/plain_folder.h"
+#include "base/files.h"
+#include "base/processes.h"
 #include "base/text.h"
+#include "session/plain_file.h"
 #include "session/session_files.h"
+#include "session/session_reader.h"
+#include "session/session_writer.h"
+#include "wire/area.h"
 
 namespace cudadiag::session {
 namespace {
@@ -206,6 +213,160 @@ fs::path finished_name(const fs::path& folder) {
 
 bool run_goes_on(const fs::path& folder) {
   return folder.filename().string().ends_with(kIncomplete) && is_being_written(folder);
+}
+
+namespace {
+
+constexpr std::uint64_t kLongest = 128;
+
+// If `lives` is true, returns the newest session whose launcher is still running. Otherwise, returns the newest session
+// whose recording was lost because its launcher was killed.
+std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
+  std::optional<fs::path> newest;
+  for (const Root& root : roots) {
+    for (const fs::path& session : sessions_in(root.folder)) {
+      if (lives ? !run_goes_on(session) : !was_lost(session)) continue;
+      if (!newest || session.filename() > newest->filename()) newest = session;
+      break;  // sessions_in() returns the newest first
+    }
+  }
+  return newest;
+}
+
+// Returns whether the process maps the memory file with this inode. A line of /proc/PID/maps looks like this:
+// "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)".
+bool maps(const std::string& process, std::uint64_t inode) {
+  std::ifstream file("/proc/" + process + "/maps");
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(" /memfd:cudadiag-arena") == std::string::npos) continue;
+    std::istringstream fields(line);
+    std::string range, access, offset, device;
+    std::uint64_t found = 0;
+    if (fields >> range >> access >> offset >> device >> found && found == inode) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string write_live_place(const LivePlace& place) {
+  return std::to_string(place.pid) + ' ' + std::to_string(place.descriptor) + ' ' + std::to_string(place.inode) + '\n';
+}
+
+std::optional<LivePlace> parse_live_place(std::string_view text) {
+  LivePlace place;
+  if (!base::take_number(text, place.pid, ' ') || !base::take_number(text, place.descriptor, ' ') ||
+      !base::take_number(text, place.inode, '\n') || !text.empty()) {
+    return std::nullopt;
+  }
+  if (place.pid == 0 || place.pid > INT_MAX || place.descriptor < 0) return std::nullopt;
+  return place;
+}
+
+std::optional<LivePlace> live_place(const fs::path& session) {
+  const auto text = read_plain_file(session / kArenaFile, kLongest);
+  return text ? parse_live_place(*text) : std::nullopt;
+}
+
+bool was_lost(const fs::path& session) {
+  std::error_code ignored;
+  return session.filename().string().ends_with(kIncomplete) && fs::exists(session / kArenaFile, ignored) &&
+         !fs::exists(session / kManifest, ignored) && !is_being_written(session);
+}
+
+bool is_held_by(const LivePlace& place, std::uint32_t pid) { return maps(std::to_string(pid), place.inode); }
+
+std::vector<std::uint32_t> holders_of(const LivePlace& place) {
+  std::vector<std::uint32_t> found;
+  for (const pid_t process : base::all_processes()) {
+    const auto pid = static_cast<std::uint32_t>(process);
+    if (is_held_by(place, pid)) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::optional<fs::path> newest_live(const std::vector<Root>& roots) { return newest_held(roots, true); }
+
+std::optional<fs::path> newest_lost(const std::vector<Root>& roots) { return newest_held(roots, false); }
+
+namespace {
+
+using wire::unrecorded::What;
+
+constexpr const char* kAnotherFolder = "choose a folder for it with -o FOLDER or CUDADIAG_DIR";
+
+}  // namespace
+
+Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
+  Unrecorded found;
+  for (const std::filesystem::path& file : base::entries_of(pass_folder)) {
+    unsigned pid = 0, what = 0, number = 0;
+    const std::filesystem::path name = file.filename();
+    if (name.extension() != wire::unrecorded::kExtension) continue;
+    if (std::sscanf(name.c_str(), "%9u-%9u-%9u", &pid, &what, &number) != 3) continue;
+    ++found.processes;
+    found.what = static_cast<What>(what);
+    found.error = static_cast<int>(number);
+  }
+  return found;
+}
+
+base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
+  const std::string whom =
+      unrecorded.processes == 1
+          ? "a process that initialised CUDA: "
+          : std::to_string(unrecorded.processes) + " processes that initialised CUDA; the reason for one of them: ";
+  const std::string what = "nothing was recorded for " + whom;
+  const std::string reason = std::strerror(unrecorded.error);
+  switch (unrecorded.what) {
+    case What::address_space:
+      return {what + "the limit on its address space leaves too little room for the 64 MB recording",
+              "raise the limit (ulimit -v)"};
+    case What::data:
+      return {what + "the limit on its memory leaves too little room for the recorder's own memory",
+              "raise the limit (ulimit -d)"};
+    case What::memory:
+      return {what + "memory for the recording could not be mapped (" + reason + ")",
+              "raise its memory limits (ulimit -v)"};
+    case What::file:
+      if (unrecorded.error == EFBIG) {
+        return {what + "its file size limit leaves no room for the 64 MB recording", "raise the limit (ulimit -f)"};
+      }
+      if (is_for_lack_of_room(unrecorded.error)) {
+        return {what + "the disk had no room for the 64 MB recording and as much for the program (" + reason + ")",
+                std::string("free some space, or ") + kAnotherFolder};
+      }
+      return {what + "no file could be created for the recording (" + reason + ")", kAnotherFolder};
+    default:
+      return {what + "the recorder could not start in it (" + reason + ")", "run the program again"};
+  }
+}
+
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
+  const std::filesystem::path folder = session / kRecordFolder;
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return folder.string() + " is not writable: " + std::strerror(errno);
+  }
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= 2 * wire::area::kAreaSize)
+    return std::nullopt;
+  return folder.string() + " is on a disk without room for the 64 MB recording and as much for the program";
+}
+
+std::string why_unused(const std::filesystem::path& session) {
+  const auto obstacle = obstacle_to_recording(session);
+  return obstacle
+             ? "nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: " +
+                   *obstacle
+             : kNothingYet;
+}
+
+std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots) {
+  for (const std::filesystem::path& session : sessions_in(roots)) {
+    if (is_unused(session)) return session;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cudadiag::session

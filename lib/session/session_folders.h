@@ -1,15 +1,19 @@
-// Finds the folders of sessions, and parses their names.
+// Finds the folders of sessions and parses their names: finished sessions, those of running launchers, and those to which
+// nothing was recorded.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/session.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::session {
 
@@ -39,7 +43,7 @@ inline constexpr const char* kModulesFolder = "modules";      // in the folder o
 inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's folder: the output of its command
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
 inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
-inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see notes/kernel_code.h
+inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see pass_files.h
 inline constexpr const char* kCreatedFile = "created";              // in the record pass: see supervise/beginning.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
@@ -95,5 +99,60 @@ bool run_goes_on(const std::filesystem::path& folder);
 inline constexpr const char* kNothingYet =
     "nothing has been recorded yet with the environment that cudadiag env printed: no program has initialised CUDA "
     "with it, or the recording could not be written here";
+
+// Tells other processes where a running launcher keeps its recording. While the launcher runs, the session's folder
+// contains these files next to the areas:
+//
+//   arena         one line: the launcher's pid, the number of its descriptor, the inode that the descriptor refers to
+//   running.json  the manifest as far as it is known
+inline constexpr const char* kArenaFile = "arena";
+inline constexpr const char* kRunningFile = "running.json";
+
+struct LivePlace {
+  std::uint32_t pid = 0;
+  int descriptor = -1;
+  std::uint64_t inode = 0;
+};
+
+std::string write_live_place(const LivePlace& place);
+std::optional<LivePlace> parse_live_place(std::string_view text);
+
+// Returns the place of this session's recording.
+std::optional<LivePlace> live_place(const std::filesystem::path& session);
+
+// Returns whether the recording is lost, because the launcher was killed before it could store any part of it.
+bool was_lost(const std::filesystem::path& session);
+
+// Every recorded process maps its recording. Returns whether this process maps the recording at this place; false if
+// its mappings cannot be read.
+bool is_held_by(const LivePlace& place, std::uint32_t pid);
+std::vector<std::uint32_t> holders_of(const LivePlace& place);
+
+std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
+
+std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
+
+// Processes that initialised CUDA but could not be recorded. Each of their recorders left a mark.
+struct Unrecorded {
+  std::size_t processes = 0;
+  wire::unrecorded::What what = wire::unrecorded::What::nothing;  // reason for one of them
+  int error = 0;                                                  // errno of the same process
+};
+
+// Counts the processes that left a mark in a pass folder.
+Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
+
+// Returns an error such as "nothing was recorded for …", with a hint.
+base::Error nothing_recorded_of(const Unrecorded& unrecorded);
+
+// Returns why no program can record to the session.
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session);
+
+// Returns why a session that `cudadiag env` prepared is empty. Considers only the current state: the original reason
+// may be gone.
+std::string why_unused(const std::filesystem::path& session);
+
+// Returns the newest session in these roots that `cudadiag env` prepared and that no program has recorded to.
+std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

@@ -12,12 +12,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "session/area/area_reader.h"
-#include "session/area/live_place.h"
-#include "session/area/sparse_copy.h"
-#include "session/log/full_log.h"
+#include "session/area_reader.h"
+#include "session/full_log.h"
 #include "session/manifest.h"
-#include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
 #include "session/session_files.h"

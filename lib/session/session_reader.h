@@ -38,7 +38,7 @@ base::Result<Session> open_session(const std::filesystem::path& folder, std::opt
 
 // Reads only the manifest. Returns an empty manifest if the file is missing or cannot be read.
 Manifest open_manifest(const std::filesystem::path& folder);
-// Like open_manifest(), for a run in progress (session/area/live_place.h).
+// Like open_manifest(), for a run in progress (session/session_folders.h).
 Manifest open_running_manifest(const std::filesystem::path& folder);
 
 // Adds the processes of these areas to `processes`, and a note to `session` for each area that cannot be used.

@@ -15,10 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/plain_folder.h"
-#include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/ownership.h"
+#include "session/plain_file.h"
 
 namespace cudadiag::session {
 

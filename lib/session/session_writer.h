@@ -17,8 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_descriptor.h"
-#include "session/area/live_place.h"
+#include "base/files.h"
 #include "session/session.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"

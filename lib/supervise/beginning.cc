@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/overlays.h"
 #include "launch/isolation/private_folders.h"

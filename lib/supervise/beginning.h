@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>

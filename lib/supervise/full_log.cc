@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/processes.h"
-#include "session/area/ring_follower.h"
-#include "session/log/full_log.h"
+#include "session/full_log.h"
+#include "session/ring_follower.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {

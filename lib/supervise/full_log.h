@@ -1,9 +1,8 @@
-// Stores every operation of a run (session/log/full_log.h). A separate thread reads the rings while the target fills
+// Stores every operation of a run (session/full_log.h). A separate thread reads the rings while the target fills
 // them, and writes a log for each process next to the process's area.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <mutex>

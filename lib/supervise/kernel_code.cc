@@ -24,10 +24,9 @@
 #include <variant>
 
 #include "analyse/operation_arguments.h"
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "evidence/device_code.h"
-#include "evidence/testimony.h"
 #include "session/plain_file.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit.h"

@@ -13,8 +13,8 @@
 #include "evidence/elf_image.h"
 #include "evidence/testimony.h"
 #include "sass/kernel_accesses.h"
-#include "session/notes/kernel_code.h"
-#include "session/notes/races.h"
+#include "session/pass_files.h"
+#include "session/races.h"
 #include "session/session_writer.h"
 
 namespace cudadiag::supervise {

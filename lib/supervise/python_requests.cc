@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <set>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -18,11 +15,10 @@
 #include "python/hook_sources.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
-#include "session/processes.h"
 #include "session/session_files.h"
 #include "symbolize/symbolizer.h"
-#include "wire/names/environment.h"
-#include "wire/rerun/values.h"
+#include "wire/environment.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::supervise {
 namespace {

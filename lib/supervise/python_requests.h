@@ -1,9 +1,8 @@
-// What a run asks of our Python code inside the program: which checks it makes, and at which lines it reads values.
+// Requests of a run to our Python code inside the program: which checks it makes, and at which lines it reads values.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, ses
 base::Result<std::vector<launch::Variable>> start_of_graph_memory(const std::filesystem::path& recorder,
                                                                   session::SessionWriter& writer);
 
-// Returns the request to the hook, in the format of wire/rerun/values.h; empty if there are no lines.
+// Returns the request to the hook, in the format of wire/rerun.h; empty if there are no lines.
 std::string watched_lines(const std::vector<std::string>& lines);
 
 // Returns a warning for each line that does not exist yet. The program may still create the file.
@@ -41,7 +40,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, c
 // Returns a sentence for each line that no process of the run reached, and for each line that used no values.
 std::vector<std::string> silent_lines(const std::vector<std::string>& lines, const session::Session& session);
 
-// Returns the request to the hook, in the format of wire/rerun/values.h; empty if there are no lines. `seconds`: how
+// Returns the request to the hook, in the format of wire/rerun.h; empty if there are no lines. `seconds`: how
 // long reading values may take. `save_limit`: how many bytes of the failing call may be saved; 0 to save none.
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);

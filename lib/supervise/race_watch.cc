@@ -1,18 +1,218 @@
 #include "supervise/race_watch.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <chrono>
-#include <string>
+#include <iterator>
+#include <utility>
 
 #include "base/processes.h"
+#include "launch/environment.h"
 #include "races/backlog.h"
 #include "races/feed.h"
-#include "session/area/area_regions.h"
-#include "session/area/intern_reader.h"
+#include "session/area_reader.h"
+#include "session/area_regions.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kTick{20};  // longer than the resolution of file times
+constexpr std::ptrdiff_t kMostSpecials = 16;    // for how many sets of zeros a kernel is analysed
+constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module; the recorder has the same limit for all
+                                                             // modules together
+
+evidence::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+KernelModes::KernelModes(fs::path modules, std::string disassembler)
+    : modules_(std::move(modules)), disassembler_(std::move(disassembler)) {
+  if (disassembler_.empty()) return;
+  thread_ = base::optional_thread([this] { run(); });
+  if (!thread_.joinable()) disassembler_.clear();
+}
+
+KernelModes::~KernelModes() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
+                                            const sass::LaunchWords& launch) {
+  if (kernel.empty()) return sass::Mode::unknown;
+  const std::lock_guard lock(mutex_);
+  const auto mode = known_mode({kernel, 0}, parameter, launch.live);
+  if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
+  // The kernel adds an offset to the address in this parameter. Zeros among the launch's parameters may make the offset
+  // 0, so the code is analysed again with these zeros.
+  const Wanted special{kernel, launch.zeros};
+  if (!known_.contains(special)) {
+    const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
+    if (looked_at >= kMostSpecials) return mode;
+  }
+  return known_mode(special, parameter, launch.live);
+}
+
+std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
+                                                  const sass::LiveWords& live) {
+  if (disassembler_.empty()) return sass::Mode::unknown;
+  const fs::file_time_type newest = newest_module();
+  const Known& now = known(wanted, newest);
+  if (now.modules < newest) return std::nullopt;
+  // Several kernels may have this name, and we cannot tell which of them was launched.
+  std::optional<sass::Mode> mode;
+  for (const sass::KernelAccesses& code : now.codes) {
+    const sass::Mode its = code.mode(parameter, live);
+    if (mode.value_or(its) != its) return sass::Mode::unknown;
+    mode = its;
+  }
+  return mode.value_or(sass::Mode::unknown);
+}
+
+// Returns what is known about the kernels. If some modules have not been read yet, also requests their analysis.
+KernelModes::Known& KernelModes::known(const Wanted& wanted, fs::file_time_type newest) {
+  Known& known = known_[wanted];
+  if (known.modules >= newest) return known;
+  if (!known.wanted) wanted_.push_back(wanted);
+  known.wanted = true;
+  wake_.notify_all();
+  return known;
+}
+
+KernelModes::Code KernelModes::code(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  if (kernel.empty() || disassembler_.empty()) return {true};
+  const Known& now = known({kernel, 0}, newest_);
+  return now.modules >= newest_ ? Code{true, now.ranges} : Code{};
+}
+
+std::uint64_t KernelModes::look_for_modules() {
+  const fs::file_time_type newest = newest_module();
+  const std::lock_guard lock(mutex_);
+  if (newest != newest_) ++generation_;
+  newest_ = newest;
+  return generation_;
+}
+
+void KernelModes::wait(std::chrono::seconds patience) {
+  std::unique_lock lock(mutex_);
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  // Wakes up now and then: this process gives up on work that makes no progress (launch/signals.h).
+  while (!wake_.wait_for(lock, std::chrono::seconds(1),
+                         [this] { return disassembler_.empty() || (wanted_.empty() && !busy_); })) {
+    if (std::chrono::steady_clock::now() > limit) return;
+  }
+}
+
+std::size_t KernelModes::asked() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(known_.begin(), known_.end(), [](const auto& known) { return known.first.zeros == 0; }));
+}
+
+std::size_t KernelModes::understood() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [wanted, known] : known_) {
+    const auto followed = [](const sass::KernelAccesses& code) { return code.known; };
+    if (wanted.zeros == 0 && !known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed))
+      ++count;
+  }
+  return count;
+}
+
+std::uint64_t KernelModes::unknown_opcodes() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& [wanted, known] : known_) {
+    for (const auto& code : known.ranges) count += code->unknown_opcodes();
+  }
+  return count;
+}
+
+void KernelModes::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !wanted_.empty(); });
+    if (stopping_) return;
+    const Wanted wanted = std::move(wanted_.front());
+    wanted_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    if (newest_module() > fs::file_time_type::clock::now() - kTick) std::this_thread::sleep_for(kTick);
+    const fs::file_time_type modules = newest_module();
+    const Read& read = look(wanted);
+    lock.lock();
+    const bool all_read = std::ranges::count(read.ranges, nullptr) == 0;
+    known_[wanted] = {read.accesses, all_read ? read.ranges : Codes(), modules, false};
+    busy_ = false;
+    wake_.notify_all();
+  }
+}
+
+// Returns the modification time of the folder, which changes when a module is added. Returns the earliest possible time
+// if the folder does not exist.
+fs::file_time_type KernelModes::newest_module() const {
+  std::error_code error;
+  return fs::last_write_time(modules_, error);
+}
+
+// ---- called on the thread
+
+void KernelModes::index_new_modules() {
+  std::error_code error;
+  for (fs::directory_iterator it(modules_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".cubin" || !indexed_.insert(it->path()).second) continue;
+    const std::string text = read_cubin(it->path(), kMostCode);
+    const auto image = evidence::ElfImage::read(bytes_of(text));
+    if (!image) continue;
+    for (const std::string& kernel : kernels_of(*image)) homes_[kernel].push_back(it->path());
+  }
+}
+
+const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
+  index_new_modules();
+  const std::vector<fs::path>& homes = homes_[wanted.kernel];
+  Read& so_far = read_[wanted];
+  for (; so_far.looked_at < homes.size(); ++so_far.looked_at) {
+    const std::string text = read_cubin(homes[so_far.looked_at], kMostCode);
+    const auto image = evidence::ElfImage::read(bytes_of(text));
+    const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
+    const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
+                                               static_cast<int>(code->calls)) +
+                                       std::string(code->instructions.all())
+                                 : "";
+    if (!so_far.codes.insert(all).second) continue;
+    if (code) {
+      read(*code, wanted.zeros, so_far);
+    } else {
+      so_far.accesses.emplace_back();
+      so_far.ranges.emplace_back();
+    }
+  }
+  return so_far;
+}
+
+void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const {
+  std::string text = disassembled(disassembler_, code.architecture, code.instructions.all());
+  if (zeros == 0) {
+    to.ranges.push_back(std::make_shared<const sass::ByteRanges>(std::move(text), code.bank, code.calls));
+    to.accesses.push_back(to.ranges.back()->accesses());
+  } else {
+    to.accesses.push_back(sass::read_sass(text, code.bank, code.calls, zeros));
+  }
+  to.accesses.back().parameters = code.parameters;
+}
+
 namespace {
 
 // At the fastest rate, a ring of 4,096 records fills up in a few milliseconds.

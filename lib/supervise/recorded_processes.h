@@ -1,4 +1,5 @@
-// Reads the processes of a target, running or ended, from the memory of this launcher or of another one.
+// Reads the processes of a target, running or ended, from the memory of this launcher or of another one, and the Python
+// stacks of a stalled process from its own memory.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 #include <vector>
 
 #include "launch/arena.h"
-#include "session/area/live_place.h"
 #include "session/session.h"
+#include "session/session_folders.h"
 #include "session/session_writer.h"
 
 namespace cudadiag::supervise {
@@ -67,5 +68,16 @@ class LiveRun {
   std::optional<launch::Arena> arena_;
   std::optional<bool> goes_on_ = false;
 };
+
+// Reads the memory of a stalled process to find out where its Python threads are. The recorder does not know, because
+// it sees only calls that issue GPU work.
+//
+// The process keeps running while its memory is read. The launcher can open /proc/PID/mem of its descendants unless the
+// kernel forbids it. A frame may change during a read. Its objects then have the wrong types, or a second read gives a
+// different stack. In both cases, the stack is dropped.
+//
+// Returns the stacks of live threads that had issued GPU work. Empty if there are none, or if the memory cannot be
+// read.
+std::vector<session::HostStack> host_stacks(const session::Process& process);
 
 }  // namespace cudadiag::supervise

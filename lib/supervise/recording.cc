@@ -4,33 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "analyse/cuda_errors.h"
 #include "analyse/notes.h"
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/processes.h"
-#include "launch/environment.h"
 #include "launch/libraries.h"
 #include "launch/process.h"
-#include "launch/signals.h"
-#include "session/log/full_log.h"
+#include "session/full_log.h"
 #include "session/manifest.h"
 #include "session/ownership.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
-#include "supervise/host_stacks.h"
 #include "supervise/kernel_code.h"
-#include "supervise/python_requests.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/toolkit.h"
 #include "wire/cuda_codes.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -30,7 +30,7 @@ struct RecordingOptions {
   std::optional<std::filesystem::path> output;  // folder for sessions; nullopt: the user's default folder
   wire::RecordOptions record;
   std::vector<std::string> watch;   // Python lines (FILE:LINE) whose latest values to keep
-  std::string window;               // what this run waits for (wire/rerun/window.h); empty: nothing
+  std::string window;               // what this run waits for (wire/rerun.h); empty: nothing
   bool full_log = false;            // keep every operation
   bool graph_memory = false;        // find graphs that use memory of other tensors; also runs our Python code
   std::optional<NansOptions> nans;  // check PyTorch's operators for NaN, and record nothing else

@@ -3,10 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 
-#include "launch/process.h"
-#include "launch/signals.h"
 #include "supervise/recorded_processes.h"
 
 namespace cudadiag::supervise {

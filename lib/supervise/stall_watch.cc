@@ -1,24 +1,21 @@
 #include "supervise/stall_watch.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
-#include <optional>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "analyse/hang.h"
 #include "analyse/stall_rule.h"
 #include "base/processes.h"
-#include "session/area/area_reader.h"
-#include "session/area/ring_follower.h"
+#include "session/area_reader.h"
+#include "session/ring_follower.h"
 #include "session/session_reader.h"
 #include "supervise/recorded_processes.h"
 #include "wire/area.h"
 #include "wire/clock.h"
 #include "wire/hash.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::supervise {
 

@@ -9,18 +9,16 @@
 #include <cctype>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 #include <variant>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "evidence/testimony.h"
 #include "evidence/tool_text.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
 #include "launch/process.h"
 #include "launch/process_tree.h"
-#include "launch/signals.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -16,7 +16,7 @@
 #include "launch/libraries.h"
 #include "supervise/recorded_processes.h"
 #include "wire/area.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -140,7 +140,7 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
 
 bool UnreachedWatch::is_recorded(pid_t process) {
   const launch::Arena* arena = recording_.arena();
-  // Reads every area again, because the process may have taken over the area of an earlier one (wire/arena.h).
+  // Reads every area again, because the process may have taken over the area of an earlier one (wire/area.h).
   for (std::size_t index = 0; arena != nullptr && index < arena->claimed(); ++index) {
     const launch::LiveArea area(*arena, index);
     if (area.bytes().empty()) continue;

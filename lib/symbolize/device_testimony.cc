@@ -6,12 +6,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "evidence/testimony.h"
-#include "evidence/tool_text.h"
+#include "base/files.h"
 #include "session/process_record.h"
 #include "session/session_folders.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::symbolize {
 namespace {

@@ -2,8 +2,6 @@
 // fields are empty.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 #include <gelf.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>

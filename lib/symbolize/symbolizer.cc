@@ -10,11 +10,9 @@
 #include <utility>
 
 #include "session/library_paths.h"
-#include "session/process_record.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/python_line_table.h"
-#include "symbolize/source_file.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

@@ -12,7 +12,7 @@
 //                     memset of both) has returned; word 0: Seen, the condition for this
 //    host_saw_context word 0: index of the context; all work issued to it earlier has finished
 //    stream_made      stream: index of its entry, which is valid from now on; ticks: kCreated; word 0: handle, word 1:
-//                     uid of its context, word 2: flags as in stream.h
+//                     uid of its context, word 2: flags as in tables.h
 //    event_made       word 0: CUevent, in which no work is recorded; word 1: 1 if it was destroyed
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
 //                     stream: for stream-ordered memory

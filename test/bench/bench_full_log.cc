@@ -11,8 +11,8 @@
 #include <ctime>
 
 #include "analyse/analysis.h"
-#include "session/area/area_reader.h"
-#include "session/log/full_log.h"
+#include "session/area_reader.h"
+#include "session/full_log.h"
 #include "session/session_reader.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"

@@ -1,11 +1,11 @@
 // Fuzzes the readers of the files that cudadiag's Python code writes. The first byte selects the reader: values and
 // forward lines of a rerun, watched lines of the first run, or a saved call. A saved call is also redacted.
-#include "session/notes/deliveries.h"
+#include "session/deliveries.h"
 
 #include "fuzz/reported.h"
 #include "report/redaction.h"
-#include "session/area/area_reader.h"
-#include "session/notes/saved_call.h"
+#include "session/area_reader.h"
+#include "session/pass_files.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

@@ -1,6 +1,6 @@
 // Fuzzes the reader of full logs, which joins a log with the area of its process, and the analysis of the result. The
 // input is everything after the log's header.
-#include "session/log/full_log.h"
+#include "session/full_log.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "analyse/analysis.h"
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

@@ -3,7 +3,7 @@
 #include "session/manifest.h"
 
 #include "fuzz/reported.h"
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

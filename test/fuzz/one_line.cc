@@ -6,7 +6,7 @@
 #include "record/operations/threads.h"
 #include "record/rerun/window.h"
 #include "record/this_thread.h"
-#include "session/area/live_place.h"
+#include "session/session_folders.h"
 #include "supervise/python_requests.h"
 
 using namespace cudadiag;

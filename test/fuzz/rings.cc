@@ -5,7 +5,7 @@
 
 #include "races/backlog.h"
 #include "races/feed.h"
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 #include "unit/session/busy_area.h"
 
 using namespace cudadiag;

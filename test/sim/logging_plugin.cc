@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "record/collectives/profiler_interface.h"
+#include "record/profiler_interface.h"
 
 namespace profiler = cudadiag::record::profiler;
 

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "hooks.h"
-#include "record/collectives/profiler_interface.h"
+#include "record/profiler_interface.h"
 
 namespace profiler = cudadiag::record::profiler;
 

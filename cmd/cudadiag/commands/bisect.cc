@@ -9,24 +9,24 @@
 #include <memory>
 #include <utility>
 
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "launch/process.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "run/rerun_speech.h"
 #include "session/ownership.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
+#include "shared_options.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/toolkit.h"
 #include "symbolize/source_file.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

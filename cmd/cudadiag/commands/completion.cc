@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "command_line.h"
 #include "commands/commands.h"
-#include "options/command_line.h"
 #include "session/session_reader.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -1,24 +1,23 @@
 // `cudadiag core`: reads a GPU core dump.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "report/page.h"
 #include "run/rerun_speech.h"
+#include "shared_options.h"
 #include "supervise/kernel_code.h"
 #include "supervise/toolkit.h"
 #include "symbolize/device_testimony.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +18,7 @@
 #include <vector>
 
 #include "analyse/notes.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "commands/commands.h"
 #include "commands/planted_fault.h"
 #include "launch/arena.h"
@@ -31,7 +30,7 @@
 #include "launch/process.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {

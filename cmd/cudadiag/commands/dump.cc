@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "analyse/site_keys.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "commands/commands.h"
-#include "options/shared_options.h"
-#include "session/area/operation_decoder.h"
-#include "session/log/full_log.h"
+#include "session/area_reader.h"
+#include "session/full_log.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
-#include "terminal/terminal.h"
+#include "shared_options.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

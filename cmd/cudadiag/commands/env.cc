@@ -11,13 +11,13 @@
 #include "diagnose/words.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
-#include "options/shared_options.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_writer.h"
 #include "sessions/session_list.h"
-#include "terminal/terminal.h"
-#include "wire/names/environment.h"
+#include "shared_options.h"
+#include "terminal.h"
+#include "wire/environment.h"
 
 namespace cudadiag::command {
 namespace {

@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "session/ownership.h"
 #include "session/session_files.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "sessions/session_list.h"
-#include "terminal/terminal.h"
+#include "shared_options.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

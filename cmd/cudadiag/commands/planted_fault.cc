@@ -14,8 +14,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "analyse/notes.h"
-#include "base/plain_folder.h"
+#include "base/files.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
 #include "sessions/report_files.h"

@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,21 +15,21 @@
 #include <utility>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/text.h"
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/groups.h"
 #include "diagnose/run_context.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "report/finding_text.h"
 #include "report/writers.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/job_sessions.h"
 #include "sessions/session_choice.h"
+#include "shared_options.h"
 #include "symbolize/source_file.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -14,20 +14,19 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
 #include "base/text.h"
+#include "command_line.h"
 #include "commands/commands.h"
 #include "commands/replays.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
-#include "supervise/launch_player.h"
+#include "shared_options.h"
+#include "supervise/reruns/replays.h"
 #include "supervise/toolkit.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

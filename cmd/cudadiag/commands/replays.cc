@@ -9,16 +9,13 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
-#include "base/plain_folder.h"
-#include "base/printable.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "diagnose/words.h"
-#include "evidence/tool_text.h"
 #include "launch/signals.h"
-#include "replay/verdict.h"
 #include "report/finding_text.h"
 #include "supervise/toolkit.h"
 

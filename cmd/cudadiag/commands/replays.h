@@ -11,8 +11,8 @@
 #include "replay/launch_folder.h"
 #include "replay/player.h"
 #include "replay/verdict.h"
-#include "session/notes/replay_tally.h"
-#include "supervise/launch_player.h"
+#include "session/pass_files.h"
+#include "supervise/reruns/replays.h"
 
 namespace cudadiag::command {
 

@@ -2,20 +2,19 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "report/writers.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
-#include "terminal/terminal.h"
+#include "shared_options.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

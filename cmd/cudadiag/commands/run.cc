@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "command_line.h"
 #include "commands/commands.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "run/watched_run.h"
-#include "terminal/terminal.h"
+#include "shared_options.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

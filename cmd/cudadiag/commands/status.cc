@@ -20,25 +20,24 @@
 #include <utility>
 
 #include "analyse/hang.h"
-#include "base/printable.h"
 #include "base/processes.h"
+#include "base/text.h"
+#include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/session_state.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "options/shared_options.h"
 #include "report/status.h"
-#include "session/notes/unrecorded.h"
 #include "session/ownership.h"
 #include "session/process_record.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
+#include "shared_options.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "symbolize/source_file.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 #include "wire/hash.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::command {
 namespace {

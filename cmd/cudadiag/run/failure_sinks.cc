@@ -13,13 +13,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/process_tree.h"
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "report/writers.h"
 #include "run/watched_run.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyse/analysis.h"
+#include "consent.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"
@@ -15,8 +16,7 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
-#include "terminal/consent.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

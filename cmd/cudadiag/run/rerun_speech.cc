@@ -6,7 +6,6 @@
 #include "report/finding_text.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit.h"
-#include "terminal/terminal.h"
 
 namespace cudadiag::command {
 namespace {

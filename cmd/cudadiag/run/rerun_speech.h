@@ -9,7 +9,7 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 

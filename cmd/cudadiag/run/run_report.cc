@@ -22,7 +22,7 @@
 #include "sessions/session_list.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/passes.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 

@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,8 +22,6 @@
 #include "launch/gpus.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
-#include "launch/signals.h"
-#include "options/shared_options.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "supervise/python_requests.h"
@@ -32,7 +29,7 @@
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/run_watch.h"
 #include "supervise/toolkit.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

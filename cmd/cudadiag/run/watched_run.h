@@ -12,7 +12,7 @@
 #include "diagnose/facts/model.h"
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
-#include "run/run_options.h"
+#include "shared_options.h"
 #include "supervise/recording.h"
 
 namespace cudadiag::command {

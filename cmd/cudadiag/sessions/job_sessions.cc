@@ -15,7 +15,7 @@
 #include "session/ownership.h"
 #include "session/process_record.h"
 #include "sessions/session_choice.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 #include "wire/hash.h"
 
 namespace cudadiag::command {

@@ -17,7 +17,7 @@
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"
 #include "sessions/job_sessions.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -18,25 +17,21 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "base/file_descriptor.h"
-#include "base/plain_folder.h"
-#include "base/printable.h"
+#include "base/files.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "launch/process.h"
 #include "report/finding_text.h"
-#include "report/redaction.h"
-#include "report/writers.h"
 #include "session/ownership.h"
 #include "session/plain_file.h"
 #include "session/session_writer.h"
 #include "supervise/reruns/replays.h"
 #include "symbolize/source_file.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -15,17 +15,15 @@
 #include "analyse/site_keys.h"
 #include "analyse/streams.h"
 #include "base/demangle.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/session_state.h"
 #include "diagnose/words.h"
-#include "session/area/live_place.h"
-#include "session/notes/unrecorded.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

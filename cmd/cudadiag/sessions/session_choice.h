@@ -37,7 +37,7 @@ struct WindowChoice {
 // Returns nullopt if the user chose no operations. The analysis then chooses them.
 std::optional<analyse::RerunWindow> chosen_window(const session::Session& session, const WindowChoice& choice);
 
-// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun/window.h).
+// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun.h).
 std::string window_of_session(const std::string& session, const std::optional<std::filesystem::path>& output);
 
 }  // namespace cudadiag::command

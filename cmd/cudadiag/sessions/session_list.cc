@@ -10,20 +10,17 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "base/file_descriptor.h"
-#include "base/plain_folder.h"
-#include "base/printable.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "command_line.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/words.h"
-#include "options/command_line.h"
-#include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
-#include "session/processes.h"
 #include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/report_files.h"
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 

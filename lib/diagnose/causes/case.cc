@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <string_view>
 
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/facts/place.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::causes {

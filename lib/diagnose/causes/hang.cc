@@ -5,7 +5,7 @@
 #include <string>
 
 #include "diagnose/causes/rule.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::causes {
 namespace {

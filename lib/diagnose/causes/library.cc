@@ -3,7 +3,7 @@
 
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -1,7 +1,6 @@
 // One rule of the tables of causes, the list of tables, and the search for the rule that explains a failure.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>

@@ -9,7 +9,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/place.h"
-#include "session/notes/deliveries.h"
+#include "session/deliveries.h"
 
 namespace cudadiag::diagnose {
 

@@ -1,9 +1,8 @@
 #include "diagnose/facts/kernel_name.h"
 
 #include <algorithm>
-#include <cstddef>
 
-#include "base/printable.h"
+#include "base/text.h"
 
 namespace cudadiag::diagnose {
 namespace {

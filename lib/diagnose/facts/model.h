@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "analyse/analysis.h"
@@ -20,7 +19,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/facts/where_is.h"
 #include "sass/failing_address.h"
-#include "session/notes/replay_tally.h"
+#include "session/pass_files.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
 #include "symbolize/source_frame.h"

@@ -3,9 +3,8 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <string_view>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::diagnose {

@@ -26,7 +26,6 @@
 
 #include "base/processes.h"
 #include "launch/isolation/namespaces.h"
-#include "launch/isolation/seen_path.h"
 #include "launch/process_tree.h"
 
 namespace cudadiag::launch {

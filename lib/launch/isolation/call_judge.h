@@ -12,7 +12,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "launch/isolation/call_rules.h"
 #include "launch/isolation/isolation.h"

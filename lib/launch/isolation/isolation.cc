@@ -19,12 +19,12 @@
 #include <thread>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "launch/gpus.h"
 #include "launch/isolation/call_rules.h"
 #include "launch/process.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -18,10 +18,8 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
-#include <string>
-#include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/process_tree.h"
 
 namespace cudadiag::launch {

@@ -11,17 +11,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
-#include "base/plain_folder.h"
 #include "base/text.h"
 #include "launch/isolation/isolation.h"
 #include "launch/process_tree.h"

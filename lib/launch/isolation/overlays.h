@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/isolation/namespaces.h"
 
 namespace cudadiag::launch {

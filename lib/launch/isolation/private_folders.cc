@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "base/plain_folder.h"
 #include "base/text.h"
 
 namespace cudadiag::launch {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/environment.h"
 #include "session/session.h"
 

@@ -9,12 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
-#include <optional>
 #include <utility>
-
-#include "base/plain_folder.h"
 
 namespace cudadiag::launch {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 
 namespace cudadiag::launch {
 

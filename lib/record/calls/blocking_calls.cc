@@ -1,9 +1,9 @@
-#include "record/calls/blocking_calls.h"
-
+// Publishes the call in which a thread may be waiting for the GPU (recorder.h).
 #include <atomic>
 
+#include "record/recorder.h"
 #include "record/this_thread.h"
-#include "wire/thread.h"
+#include "wire/tables.h"
 
 namespace cudadiag::record {
 

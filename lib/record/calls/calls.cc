@@ -4,8 +4,7 @@
 
 #include <array>
 
-#include "record/calls/graph_calls.h"
-#include "record/calls/memory_calls.h"
+#include "record/calls/call_rules.h"
 
 namespace cudadiag::record {
 

@@ -1,9 +1,8 @@
-#include "record/calls/failure_recorder.h"
-
-#include "record/calls/memory_calls.h"
-#include "record/process/exits.h"
+// Collects the facts about each call that returned an error (recorder.h).
+#include "record/calls/call_rules.h"
+#include "record/recorder.h"
 #include "record/this_thread.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::record {
 

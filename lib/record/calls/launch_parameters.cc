@@ -7,7 +7,7 @@
 
 #include "wire/hash.h"
 #include "wire/intern.h"
-#include "wire/launch_parameters.h"
+#include "wire/tables.h"
 
 namespace cudadiag::record {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "record/calls/calls.h"
-#include "record/cupti/driver_api.h"
 #include "record/guest.h"
+#include "record/hooks/driver_api.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"
@@ -18,7 +18,7 @@
 namespace cudadiag::record {
 
 // The offset and size of each parameter of a kernel. The recorder queries the driver once per kernel and stores the
-// result in the area, for readers of the parameters. The format is in wire/launch_parameters.h.
+// result in the area, for readers of the parameters. The format is in wire/tables.h.
 struct ParameterLayout {
   std::uint32_t index = 0;  // in the region `layouts`; 0 if unknown
   std::uint16_t count = 0;
@@ -91,7 +91,7 @@ class ParameterWords {
 };
 
 // Keeps the parameters of each thread's latest kernel launches. A report can then show the pointers that were passed to
-// the failing kernel. The layout is in wire/launch_parameters.h.
+// the failing kernel. The layout is in wire/tables.h.
 class LatestParameters {
  public:
   void attach(AreaMap& area, ParameterLayouts& layouts);
@@ -104,7 +104,7 @@ class LatestParameters {
 };
 
 // Keeps the contents of small copies from host memory that look like tables of addresses. A report can then show a
-// pointer that the failing kernel read from memory. The layout is in wire/launch_parameters.h.
+// pointer that the failing kernel read from memory. The layout is in wire/tables.h.
 class CopiedTables {
  public:
   void attach(AreaMap& area) { slots_ = area.region(wire::area::Region::copied); }

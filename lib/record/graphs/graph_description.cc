@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "wire/graph_node.h"
 #include "wire/hash.h"
+#include "wire/operation.h"
 
 namespace cudadiag::record {
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "record/graphs/graph_description.h"
-#include "wire/graph_node.h"
+#include "wire/operation.h"
 
 namespace cudadiag::record {
 

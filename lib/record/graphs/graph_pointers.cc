@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "wire/graph_node.h"
 #include "wire/intern.h"
+#include "wire/operation.h"
 
 namespace cudadiag::record {
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/graph_calls.h"
-#include "record/cupti/driver_api.h"
+#include "record/calls/call_rules.h"
 #include "record/graphs/graph_description.h"
+#include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/output/interner.h"
 

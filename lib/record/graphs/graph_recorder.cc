@@ -1,6 +1,6 @@
 #include "record/graphs/graph_recorder.h"
 
-#include "record/saving/node_saver.h"
+#include "record/rerun/node_saver.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "record/saving/node_saver.h"
+#include "record/rerun/node_saver.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

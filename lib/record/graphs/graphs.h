@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/graph_calls.h"
-#include "record/cupti/driver_api.h"
+#include "record/calls/call_rules.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graph_markers.h"
 #include "record/graphs/graph_pointers.h"
 #include "record/guest.h"
+#include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/output/interner.h"
 

@@ -9,10 +9,10 @@
 #include <span>
 #include <tuple>
 
+#include "record/calls/call_rules.h"
 #include "record/calls/calls.h"
-#include "record/calls/graph_calls.h"
 #include "record/hooks/wrapper.h"
-#include "record/saving/loaded_images.h"
+#include "record/rerun/loaded_images.h"
 
 namespace cudadiag::record {
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
-#include "record/cupti/driver_api.h"
 #include "record/guest.h"
+#include "record/hooks/driver_api.h"
 #include "record/hooks/redirection.h"
 
 namespace cudadiag::record {

@@ -13,12 +13,11 @@
 #include <atomic>
 #include <climits>
 #include <span>
-#include <string_view>
 
 #include "record/guest.h"
 #include "record/hooks/wrapper.h"
 #include "record/stacks/symbols.h"
-#include "wire/names/library_paths.h"
+#include "wire/names.h"
 
 namespace cudadiag::record {
 

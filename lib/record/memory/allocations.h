@@ -1,4 +1,4 @@
-// The process's allocations, live and recently freed, in the area's `allocations` (wire/allocation.h). Functions that
+// The process's allocations, live and recently freed, in the area's `allocations` (wire/tables.h). Functions that
 // change them must be called after the driver's call has succeeded. The class has one lock.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "record/guest.h"
 #include "record/output/area_map.h"
-#include "wire/allocation.h"
+#include "wire/tables.h"
 
 namespace cudadiag::record {
 

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-#include "record/output/unrecorded.h"
+#include "record/output/area_map.h"
 
 namespace cudadiag::record {
 

@@ -23,8 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/cupti/driver_api.h"
 #include "record/guest.h"
+#include "record/hooks/driver_api.h"
 
 namespace cudadiag::record {
 

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
+#include "record/calls/call_rules.h"
 #include "record/calls/calls.h"
-#include "record/calls/memory_calls.h"
-#include "record/cupti/driver_api.h"
+#include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/operations/operation_recorder.h"
 #include "record/output/area_map.h"

@@ -1,7 +1,8 @@
-#include "record/operations/contexts.h"
-
+// The CUDA contexts of the process (streams.h).
 #include <stdio.h>
 #include <string.h>
+
+#include "record/operations/streams.h"
 
 namespace cudadiag::record {
 

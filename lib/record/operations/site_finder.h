@@ -1,4 +1,4 @@
-// Finds the site of a call, which identifies its stacks and kernel (wire/rerun/site_key.h). Counts the calls of each
+// Finds the site of a call, which identifies its stacks and kernel (wire/site_key.h). Counts the calls of each
 // site.
 //
 // Owns the readers of Python and native stacks. On the launch path, a site comes from the thread's cache. Stacks are
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <span>
 
-#include "record/cupti/driver_api.h"
 #include "record/guest.h"
+#include "record/hooks/driver_api.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"

@@ -15,7 +15,7 @@
 #include "record/stacks/stack_shapes.h"
 #include "record/stacks/unwinder.h"
 #include "wire/operation.h"
-#include "wire/thread.h"
+#include "wire/tables.h"
 
 namespace cudadiag::record {
 
@@ -81,7 +81,7 @@ struct alignas(128) ThreadState {
   std::uint8_t torch_thread;  // PyTorch's number for the thread; 0 if none yet
   bool on_own_stack;          // `stack` belongs to the thread itself, and exists as long as the thread
   std::uint32_t tid;
-  std::byte* entry;  // see wire/thread.h
+  std::byte* entry;  // see wire/tables.h
   std::byte* ring;
   std::uint64_t serial;      // of the newest record
   std::uint64_t operations;  // number of records whose kind has an ordinal

@@ -5,11 +5,29 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/output/unrecorded.h"
 #include "wire/area.h"
-#include "wire/arena.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::record {
+
+// Why a process cannot be recorded. Without a report of this, the process would look like one that does not use CUDA.
+struct Lack {
+  wire::unrecorded::What what;
+  int error;  // errno
+};
+
+// Creates the folder of a pass if it does not exist. Without a launcher, no other process creates it. Also creates the
+// session's folder, because the folder from `cudadiag env` may have been removed in the meantime.
+void make_session_folder(const char* folder);
+
+// Stores the reason in the launcher's arena or, if that is impossible, in the session's folder.
+void leave_unrecorded(const Lack& lack);
+
+// These functions return true if `bytes` is at most a quarter of what the process may still allocate under RLIMIT_AS or
+// RLIMIT_DATA. If the recorder took more, the program could run out of memory. RLIMIT_AS limits all mappings, and
+// RLIMIT_DATA limits only private ones.
+bool may_take_address_space(std::size_t bytes);
+bool may_take_data(std::size_t bytes);
 
 class AreaMap {
  public:
@@ -56,7 +74,7 @@ class AreaMap {
   std::byte* arena_ = nullptr;  // header page of the arena; null if the area is a file
 };
 
-// Opens the launcher's arena (wire/arena.h), whose path is in an environment variable. `access` is O_RDONLY or O_RDWR. Returns -1 if the arena is missing or cannot be opened.
+// Opens the launcher's arena (wire/area.h), whose path is in an environment variable. `access` is O_RDONLY or O_RDWR. Returns -1 if the arena is missing or cannot be opened.
 int open_arena(int access);
 
 }  // namespace cudadiag::record

@@ -13,8 +13,7 @@
 
 #include "record/output/area_map.h"
 #include "wire/area.h"
-#include "wire/arena.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::record {
 

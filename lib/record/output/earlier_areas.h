@@ -25,7 +25,7 @@ inline constexpr unsigned kMostAreaFiles = 16;
 // Returns how many areas have been removed since the session began, as far as the remaining areas show.
 std::uint64_t remove_earlier_areas(const char* folder);
 
-// In the arena with this header, open as `file`, takes over an area that may be reused (see wire/arena.h). The area is
+// In the arena with this header, open as `file`, takes over an area that may be reused (see wire/area.h). The area is
 // empty and locked until `file` and all its mappings are closed. Returns its index; nullopt if no area may be reused.
 std::optional<std::uint32_t> take_over_area(int file, std::byte* header);
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "wire/hash.h"
-#include "wire/names/kernel_names.h"
+#include "wire/names.h"
 
 namespace cudadiag::record {
 

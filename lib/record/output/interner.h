@@ -13,7 +13,7 @@
 #include "record/output/id_table.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::record {
 
@@ -39,7 +39,7 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
-// Maps the id of an interned entry to its key, which is the same in all runs (wire/rerun/site_key.h). The table must be
+// Maps the id of an interned entry to its key, which is the same in all runs (wire/site_key.h). The table must be
 // in zeroed memory.
 template <std::size_t N>
 class KeyTable {

@@ -16,8 +16,8 @@
 #include "record/guest.h"
 #include "record/rerun/exclusive_wait.h"
 #include "record/this_thread.h"
-#include "wire/names/environment.h"
-#include "wire/rerun/delivery.h"
+#include "wire/environment.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::record {
 

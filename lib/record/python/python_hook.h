@@ -3,7 +3,7 @@
 // lib/python/load.py runs it once from memory, on the main thread, as soon as the interpreter allows it. The package's
 // module `recorder` contains:
 //
-//    lines                the value of CUDADIAG_VALUES (wire/rerun/values.h); "" if no values are wanted
+//    lines                the value of CUDADIAG_VALUES (wire/rerun.h); "" if no values are wanted
 //    deliver(text)        writes a line for the session, in order with the calling thread's operations
 //    deliver_watched(text)  like deliver(), but writes into a ring of the latest lines
 //    note(text)           reports a degraded mode
@@ -123,7 +123,7 @@ class PythonHook {
   friend struct HookFunctions;
 };
 
-// Writes the output of the Python hook: lines in a file next to the process's area (wire/rerun/delivery.h). Uses
+// Writes the output of the Python hook: lines in a file next to the process's area (wire/rerun.h). Uses
 // write(2) for each line, so that the lines survive a crash of the process.
 class Deliveries {
  public:

@@ -1,7 +1,6 @@
 #include "record/python/python_stack.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <array>

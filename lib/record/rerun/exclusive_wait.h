@@ -16,13 +16,13 @@
 
 #include "record/calls/failures.h"
 #include "record/calls/launch_parameters.h"
-#include "record/cupti/driver_api.h"
+#include "record/hooks/driver_api.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "record/saving/launch_saver.h"
-#include "record/saving/node_saver.h"
+#include "record/rerun/launch_saver.h"
+#include "record/rerun/node_saver.h"
 
 namespace cudadiag::record {
 

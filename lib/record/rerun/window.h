@@ -1,4 +1,4 @@
-// Which operations a rerun waits for (wire/rerun/window.h). Set once at start, then read by all threads.
+// Which operations a rerun waits for (wire/rerun.h). Set once at start, then read by all threads.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "wire/rerun/site_key.h"
-#include "wire/rerun/window.h"
+#include "wire/rerun.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::record {
 

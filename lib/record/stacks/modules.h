@@ -17,6 +17,36 @@ struct link_map;
 
 namespace cudadiag::record {
 
+struct MemoryRange {
+  std::uintptr_t begin, end;
+  std::uint64_t file_offset;
+  const char* path;  // valid until the next call; empty for anonymous memory
+};
+
+// Reads /proc/self/maps line by line through its own buffer. Does not use the heap or stdio, and needs little stack
+// space.
+class MemoryMap {
+ public:
+  MemoryMap();
+  ~MemoryMap();
+  MemoryMap(const MemoryMap&) = delete;
+  MemoryMap& operator=(const MemoryMap&) = delete;
+  bool next(MemoryRange& range);
+
+ private:
+  struct Text {
+    std::array<char, 4096> read;
+    std::array<char, PATH_MAX> path;
+  };
+
+  int next_byte();
+
+  Uncancelled uncancelled_;
+  int fd_;
+  Scratch<Text> text_;
+  std::size_t at_ = 0, filled_ = 0;
+};
+
 // glibc's struct dl_find_object (dlfcn.h from 2.35 on), declared here because older headers lack it.
 struct FoundObject {
   unsigned long long flags;

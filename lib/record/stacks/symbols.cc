@@ -9,7 +9,6 @@
 #include <array>
 
 #include "record/guest.h"
-#include "record/stacks/memory_map.h"
 
 namespace cudadiag::record {
 

@@ -8,7 +8,6 @@
 
 #include "record/guest.h"
 #include "record/operations/threads.h"
-#include "record/stacks/memory_map.h"
 
 namespace cudadiag::record {
 

@@ -11,17 +11,15 @@
 #include <fstream>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <variant>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "launch/libraries.h"
-#include "wire/names/core_dump.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
+#include "wire/pass_files.h"
 
 namespace cudadiag::supervise {
 namespace {

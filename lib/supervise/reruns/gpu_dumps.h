@@ -48,7 +48,7 @@ void drop_large_dumps(session::Session& session, session::SessionWriter& writer)
 
 // Requests GPU core dumps of running kernels from the driver. The driver creates a pipe for each process. When someone
 // writes to the pipe, the driver writes a dump and terminates the process, unless the recorder is in that process
-// (wire/names/core_dump.h).
+// (wire/pass_files.h).
 class DumpRequest {
  public:
   // Create this just after starting the target. The target's environment must contain `pipe_pattern`.

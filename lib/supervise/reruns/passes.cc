@@ -12,7 +12,7 @@
 #include "supervise/python_requests.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "wire/cuda_codes.h"
-#include "wire/names/record_options.h"
+#include "wire/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

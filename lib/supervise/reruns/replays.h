@@ -3,17 +3,78 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "analyse/analysis.h"
+#include "base/files.h"
 #include "diagnose/session_state.h"
 #include "launch/signals.h"
+#include "replay/launch_folder.h"
+#include "replay/player.h"
+#include "replay/verdict.h"
 #include "session/session.h"
 #include "session/session_writer.h"
 #include "supervise/reruns/rerun.h"
+#include "supervise/toolkit.h"
 
 namespace cudadiag::supervise {
+
+// The hidden cudadiag command that the child runs.
+inline constexpr const char* kReplayChild = "replay-child";
+// The argument that tells the child to leave CUDA_VISIBLE_DEVICES unset.
+inline constexpr const char* kEveryGpu = "every";
+
+struct PlaySettings {
+  replay::GpuChoice gpu{};
+  std::chrono::milliseconds patience = std::chrono::seconds(60);
+};
+
+// Repeats a saved launch in a child process. The child may crash or hang, and the driver kills it after a dump.
+class LaunchPlayer {
+ public:
+  // `folder` and `relay` must outlive this object.
+  LaunchPlayer(const replay::LaunchFolder& folder, launch::SignalRelay& relay, PlaySettings settings);
+  LaunchPlayer(const LaunchPlayer&) = delete;
+  LaunchPlayer& operator=(const LaunchPlayer&) = delete;
+
+  // `without`: indices of blocks to fill with zeros. If the failing instruction is known, only a failure at that
+  // instruction counts as reproduced.
+  replay::Run play(const std::vector<std::uint32_t>& without = {});
+  // Replays the launch, and then stores the contents of memory in a new folder.
+  replay::Run play_for_outputs(const std::filesystem::path& outputs, const replay::GpuChoice& gpu);
+  // Runs under compute-sanitizer, with a separate allocation for each block. `log` receives the tool's output.
+  replay::Run play_sanitized(SanitizerTool tool, const std::string& sanitizer, std::string& log);
+  // The report of the latest replay: the last step that it completed, and the blocks that are at new addresses.
+  const replay::Answer& latest() const { return latest_; }
+
+ private:
+  struct Order {
+    replay::GpuChoice gpu{};
+    bool tight = false;
+    std::vector<std::uint32_t> without{};
+    std::filesystem::path outputs{}, dump{};
+    std::vector<std::string> under{};  // arguments that precede the command
+  };
+  replay::Run run(const Order& order);
+  replay::Run run_at_old_addresses(const Order& order);
+  replay::Run with_instruction(replay::Run run, Order order);
+  std::vector<std::string> command(const Order& order, const std::filesystem::path& answer) const;
+
+  const replay::LaunchFolder& folder_;
+  launch::SignalRelay& relay_;
+  PlaySettings settings_;
+  base::ScratchFolder scratch_{"replay"};
+  unsigned runs_ = 0;
+  bool fixed_ = false;  // replays run without address randomisation
+  bool fixed_tried_ = false;
+  bool dumps_ = true;                      // the driver writes dumps that show the instruction
+  std::optional<replay::Dumped> failure_;  // from the dump of the first replay that failed as the launch did
+  replay::Answer latest_;
+};
 
 extern const char* const kReplayScript;
 

@@ -7,11 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "analyse/first_failure.h"
-#include "base/plain_folder.h"
+#include "base/files.h"
 #include "evidence/testimony.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
@@ -28,7 +27,7 @@
 #include "supervise/reruns/rerun_watch.h"
 #include "supervise/toolkit.h"
 #include "symbolize/source_file.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -20,8 +20,8 @@ class RerunListener;
 
 struct RerunSpec {
   session::PassKind kind = session::PassKind::confirm;
-  std::string window{};                  // see wire/rerun/window.h
-  std::string values{};                  // see wire/rerun/values.h; empty: read no values
+  std::string window{};                  // see wire/rerun.h
+  std::string values{};                  // see wire/rerun.h; empty: read no values
   double seconds_for_tracing = 0;        // how long it may take to trace bad values; 0: it traces none
   unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: save nothing
   bool without_values = false;           // reads none, because this may have disturbed the previous rerun

@@ -12,7 +12,7 @@
 #include "launch/isolation/isolation.h"
 #include "session/ownership.h"
 #include "session/session_folders.h"
-#include "wire/names/environment.h"
+#include "wire/environment.h"
 
 namespace cudadiag::supervise {
 namespace {

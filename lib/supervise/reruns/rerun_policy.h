@@ -81,7 +81,7 @@ double expected_seconds(const session::Session& session);
 // duration of the whole run.
 double longest_pause(const session::Session& session);
 
-// Returns `window` (wire/rerun/window.h) with an added item that limits the time for each operation.
+// Returns `window` (wire/rerun.h) with an added item that limits the time for each operation.
 std::string with_patience(const std::string& window, double seconds);
 
 }  // namespace cudadiag::supervise

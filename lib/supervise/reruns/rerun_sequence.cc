@@ -15,8 +15,6 @@
 #include "supervise/python_requests.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"
-#include "supervise/reruns/rerun.h"
-#include "supervise/reruns/rerun_policy.h"
 #include "supervise/toolkit.h"
 #include "symbolize/device_testimony.h"
 

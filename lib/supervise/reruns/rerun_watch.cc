@@ -12,14 +12,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file_descriptor.h"
 #include "base/processes.h"
-#include "launch/signals.h"
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 #include "session/session_folders.h"
-#include "supervise/reruns/gpu_dumps.h"
-#include "supervise/reruns/rerun.h"
-#include "wire/rerun/delivery.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::supervise {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/arena.h"
 #include "launch/signals.h"
 #include "launch/supervised.h"

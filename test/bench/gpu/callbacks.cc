@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "record/calls/calls.h"
-#include "record/cupti/cupti_api.h"
+#include "record/hooks/cupti_api.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "analyse/notes.h"
 #include "unit/analyse/picture_builder.h"
-#include "wire/names/core_dump.h"
+#include "wire/pass_files.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

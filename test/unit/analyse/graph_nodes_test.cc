@@ -7,7 +7,7 @@
 #include "analyse/rerun_window.h"
 #include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

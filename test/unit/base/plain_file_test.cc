@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::base {

@@ -1,6 +1,4 @@
 // Folders that programs and other users have changed are removed without touching anything outside them.
-#include "base/plain_folder.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/files.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

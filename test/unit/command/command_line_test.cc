@@ -1,4 +1,4 @@
-#include "options/command_line.h"
+#include "command_line.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

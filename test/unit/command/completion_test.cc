@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include "command_line.h"
 #include "commands/commands.h"
-#include "options/command_line.h"
 
 namespace cudadiag::command {
 namespace {

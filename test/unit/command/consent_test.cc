@@ -1,4 +1,4 @@
-#include "terminal/consent.h"
+#include "consent.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 
 namespace cudadiag::command {
 namespace {

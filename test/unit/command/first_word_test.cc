@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "options/command_line.h"
+#include "command_line.h"
 
 namespace {
 

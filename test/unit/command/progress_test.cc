@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "terminal/terminal.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/printable.h"
+#include "base/text.h"
 
 namespace words_test {
 

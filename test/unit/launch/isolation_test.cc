@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/isolation/call_judge.h"
 #include "launch/isolation/call_rules.h"
 #include "launch/process_tree.h"

@@ -22,7 +22,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/gpus.h"
@@ -32,7 +32,6 @@
 #include "launch/signals.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
-#include "wire/arena.h"
 
 using namespace cudadiag;
 namespace fs = std::filesystem;

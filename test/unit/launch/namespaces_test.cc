@@ -26,7 +26,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "launch/isolation/overlays.h"
 #include "unit/scratch_folder.h"
 

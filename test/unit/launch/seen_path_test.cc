@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

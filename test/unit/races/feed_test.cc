@@ -7,8 +7,8 @@
 
 #include "races/backlog.h"
 #include "unit/session/area_builder.h"
-#include "wire/allocation.h"
 #include "wire/race_record.h"
+#include "wire/tables.h"
 
 namespace feed_test {
 

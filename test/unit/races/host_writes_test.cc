@@ -9,8 +9,8 @@
 
 #include "races/feed.h"
 #include "unit/session/area_builder.h"
-#include "wire/allocation.h"
 #include "wire/race_record.h"
+#include "wire/tables.h"
 
 namespace host_writes_test {
 

@@ -9,10 +9,10 @@
 
 #include "races/backlog.h"
 #include "races/feed.h"
-#include "session/area/operation_decoder.h"
+#include "session/area_reader.h"
 #include "unit/session/area_builder.h"
-#include "wire/allocation.h"
 #include "wire/race_record.h"
+#include "wire/tables.h"
 
 namespace launch_bytes_test {
 

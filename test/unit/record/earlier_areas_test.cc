@@ -15,10 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
-#include "wire/arena.h"
 
 namespace fs = std::filesystem;
 namespace area = cudadiag::wire::area;

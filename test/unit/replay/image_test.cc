@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "record/saving/image_reader.h"
+#include "record/rerun/image_reader.h"
 
 using namespace cudadiag::record;
 using Form = cudadiag::wire::saved_launch::Image;

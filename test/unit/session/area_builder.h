@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/error.h"
 #include "wire/intern.h"
-#include "wire/launch_parameters.h"
 #include "wire/operation.h"
-#include "wire/stream.h"
-#include "wire/thread.h"
+#include "wire/tables.h"
 
 namespace cudadiag::test {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;

@@ -1,4 +1,4 @@
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 
 #include <doctest/doctest.h>
 

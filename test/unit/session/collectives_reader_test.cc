@@ -3,7 +3,7 @@
 #include <random>
 
 #include "area_builder.h"
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 
 using namespace cudadiag;
 using test::AreaBuilder;

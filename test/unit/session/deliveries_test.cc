@@ -1,11 +1,11 @@
-#include "session/notes/deliveries.h"
+#include "session/deliveries.h"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 
 #include "unit/scratch_folder.h"
-#include "wire/rerun/delivery.h"
+#include "wire/rerun.h"
 
 using namespace cudadiag::session;
 

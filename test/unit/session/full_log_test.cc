@@ -1,4 +1,4 @@
-#include "session/log/full_log.h"
+#include "session/full_log.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

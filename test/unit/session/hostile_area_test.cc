@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "session/area/area_reader.h"
+#include "session/area_reader.h"
 #include "unit/session/busy_area.h"
 
 using namespace cudadiag;

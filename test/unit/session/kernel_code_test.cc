@@ -1,6 +1,6 @@
-#include "session/notes/kernel_code.h"
-
 #include <doctest/doctest.h>
+
+#include "session/pass_files.h"
 
 using namespace cudadiag::session;
 

@@ -1,8 +1,7 @@
 // Tests reading the parameters of recent launches from hand-built areas.
 #include <doctest/doctest.h>
 
-#include "session/area/area_reader.h"
-#include "session/area/operation_decoder.h"
+#include "session/area_reader.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;

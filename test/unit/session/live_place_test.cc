@@ -1,10 +1,9 @@
-#include "session/area/live_place.h"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "session/session_folders.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

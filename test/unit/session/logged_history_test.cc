@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "session/area/area_reader.h"
-#include "session/log/full_log.h"
+#include "session/area_reader.h"
+#include "session/full_log.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

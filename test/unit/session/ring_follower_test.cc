@@ -1,4 +1,4 @@
-#include "session/area/ring_follower.h"
+#include "session/ring_follower.h"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,8 @@
-#include "session/notes/saved_call.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 
+#include "session/pass_files.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag::session;

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <optional>
 
-#include "session/area/live_place.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
-#include "session/processes.h"
+#include "session/session.h"
 #include "session/session_files.h"
+#include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"

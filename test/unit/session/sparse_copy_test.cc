@@ -1,5 +1,3 @@
-#include "session/area/sparse_copy.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
+#include "session/plain_file.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::session {

@@ -1,10 +1,9 @@
-#include "session/notes/unrecorded.h"
-
 #include <doctest/doctest.h>
 
 #include <cerrno>
 #include <filesystem>
 
+#include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "unit/scratch_folder.h"
 

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "session/notes/deliveries.h"
-#include "session/notes/races.h"
+#include "session/deliveries.h"
 #include "session/process_record.h"
+#include "session/races.h"
 
 namespace cudadiag::session {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "unit/scratch_folder.h"
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "supervise/reruns/rerun_watch.h"
 #include "unit/scratch_folder.h"
 

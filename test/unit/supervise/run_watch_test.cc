@@ -12,9 +12,9 @@
 #include <utility>
 #include <variant>
 
-#include "base/file_descriptor.h"
+#include "base/files.h"
 #include "unit/scratch_folder.h"
-#include "wire/arena.h"
+#include "wire/area.h"
 
 using namespace cudadiag;
 using supervise::AfterFreeze;

@@ -1,6 +1,6 @@
-#include "wire/names/record_options.h"
-
 #include <doctest/doctest.h>
+
+#include "wire/environment.h"
 
 using cudadiag::wire::encode;
 using cudadiag::wire::Markers;

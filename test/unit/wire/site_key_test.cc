@@ -1,8 +1,8 @@
-#include "wire/rerun/site_key.h"
+#include "wire/site_key.h"
 
 #include <doctest/doctest.h>
 
-#include "wire/names/temporary_file.h"
+#include "wire/names.h"
 
 using namespace cudadiag::wire;
 

@@ -1,10 +1,10 @@
-#include "wire/rerun/window.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "wire/rerun.h"
 
 namespace {
 
