@@ -14,7 +14,7 @@ std::span<const HookModule> hook_modules();
 // Returns load.py, which runs the package from memory. The caller must define `sources` and `given` in its namespace.
 const char* hook_loader();
 
-// Returns sitecustomize.py, which starts the package when the interpreter starts. Expects the loader and the modules as
+// Returns start.py, which starts the package when the interpreter starts. Expects the loader and the modules as
 // text files in its folder: load.txt, tensors.txt, …
 const char* hook_start();
 

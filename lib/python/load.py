@@ -1,7 +1,7 @@
 # Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and the target's
 # modules cannot replace them. Two variables are passed in: `sources`, which maps module names to their source, and
 # `given`, the contents of the module `recorder`. Module names are unique in the package, so an import ignores the
-# folder. A package that sitecustomize.py started before the recorder is not run again: it gets the recorder's functions.
+# folder. A package that start.py started before the recorder is not run again: it gets the recorder's functions.
 import builtins
 import sys
 

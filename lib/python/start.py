@@ -1,7 +1,7 @@
 # Starts the hook in each Python process of `cudadiag nans`, of `races --tensors`, of `run --graph-memory`, and of a rerun
-# that traces bad values. A recorder that starts later takes the hook over (load.py). The launcher writes this file to a folder of the session, and puts the folder first in
-# PYTHONPATH. load.py and the package are next to it as plain text. Finally, this file replaces itself with the program's
-# own sitecustomize.
+# that traces bad values. A recorder that starts later takes the hook over (load.py). The launcher writes this file as
+# sitecustomize.py to a folder of the session, and puts the folder first in PYTHONPATH. load.py and the package are next to
+# it as plain text. Finally, this file replaces itself with the program's own sitecustomize.
 import os
 import sys
 
