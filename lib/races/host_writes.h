@@ -33,7 +33,7 @@ class HostWrites {
     std::uint64_t number = 0;
     Access copy;                  // covers all bytes from the first to the last one that the copy reads
     std::vector<Access> sources;  // several for a batch of copies
-    // What is watched. Each copy in a graph, and each part of the memory that a kernel reads, is a source of its own.
+    // The memory that is watched. Each copy in a graph, and each part of the memory that a kernel reads, is a source.
     enum class Of : std::uint8_t { copy, graph, kernel };
     Of of = Of::copy;
     // Not for copies: a change after the work has begun says nothing, because the work may itself make it, or tell the

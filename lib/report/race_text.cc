@@ -42,7 +42,7 @@ std::string what(const diagnose::ResolvedAccess& access, bool verbose) {
   return text;
 }
 
-// What a thread of a kernel does.
+// Describes what a thread of a kernel does.
 const char* inside(const diagnose::ResolvedAccess& access) {
   return access.mode == RaceMode::read ? "reads" : access.mode == RaceMode::atomic ? "updates" : "writes";
 }

@@ -117,7 +117,7 @@ class CommonByte {
         if (value < first || value > last) continue;
         values_[at] = value;
         const std::int64_t now = sum + variable.factor * value;
-        // What is left must be a multiple of the step.
+        // The rest must be a multiple of the step.
         if (step > 0 && down(most_ - now, step) < -down(now - least_, step)) continue;
         if (try_from(at + 1, now)) return true;
         if (budget_ == 0) return false;

@@ -17,7 +17,7 @@ namespace {
 // The blocks on the heap that are followed, for free(), which any thread may call at any time.
 struct Block {
   std::atomic<std::uint64_t> address;  // 0 if none
-  // What freed() changes, if it still has this number. Written before `address`.
+  // freed() changes the entry that still has this number. Written before `address`.
   std::atomic<Ended>* how;
   std::atomic<CapturedMemory::Number>* number;
   CapturedMemory::Number wanted;

@@ -3,93 +3,14 @@
 #include <algorithm>
 
 #include "analyse/first_failure.h"
-#include "analyse/rerun_window.h"
 #include "analyse/steps.h"
-#include "unit/analyse/picture_builder.h"
+#include "unit/analyse/runs.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;
 using Outcome = Rerun::Outcome;
 
 namespace {
-
-// Builds a stream with `issued` launches of kernel "bad", of which the first `finished` have finished. A marker follows
-// each launch.
-session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
-  PictureBuilder picture;
-  const auto site = picture.site(kernel);
-  const auto stream = picture.stream(static_cast<std::uint32_t>(finished));
-  for (int i = 0; i < issued; ++i) picture.issue_at(site, stream, i < finished ? op::kMarked : 0);
-  return picture.process;
-}
-
-// Builds two streams with an unfinished operation each. Either operation may have failed.
-session::Process run_of_two(const std::string& first, const std::string& second) {
-  PictureBuilder picture;
-  for (const std::string& kernel : {first, second}) {
-    const auto site = picture.site(kernel);
-    picture.issue_at(site, picture.stream(0), op::kMarked);
-  }
-  return picture.process;
-}
-
-// Builds a Python program. From call `hooked` on, the Python hook issues the launches, so their call site has no native
-// stack.
-session::Process run_in_python(int finished, int issued, int hooked) {
-  PictureBuilder picture;
-  auto& record = picture.process.record;
-  record.properties["python"] = "3.12.3";
-  record.properties["python.hook"] = "on";
-  record.modules.emplace_back().path = "/usr/lib/library.so";
-  record.native_stacks.push_back({{{1, 0x40}}, false});
-  const auto site = picture.site("bad");
-  record.sites[site - 1].native = 1;
-  const auto hooked_site = picture.site("bad");
-  const auto stream = picture.stream(static_cast<std::uint32_t>(finished));
-  for (int i = 0; i < issued; ++i) {
-    picture.issue_at(i + 1 < hooked ? site : hooked_site, stream, i < finished ? op::kMarked : 0);
-  }
-  return picture.process;
-}
-
-session::Process waited_for(session::Process process, std::size_t operation) {
-  process.record.operations[operation].flags |= op::kAlone;
-  process.record.waits = operation + 1;
-  return process;
-}
-
-// Builds a rerun that did not fail. It waited for `waits` operations, and launched kernels "good" and "bad" `calls`
-// times each.
-session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
-  PictureBuilder picture;
-  auto& record = picture.process.record;
-  record.state = wire::area::State::finished;
-  record.waits = waits;
-  for (const char* kernel : {"good", "bad"}) record.sites[picture.site(kernel) - 1].operations = calls;
-  return picture.process;
-}
-
-struct Runs {
-  explicit Runs(session::Process first) {
-    session.manifest.passes.resize(1);
-    session.processes.push_back(std::move(first));
-  }
-  void add(session::Process rerun, std::optional<session::CutShort> cut_short = {}) {
-    session.manifest.passes.emplace_back().kind = session::PassKind::confirm;
-    session.manifest.passes.back().cut_short = cut_short;
-    session.reruns.push_back({std::move(rerun)});
-  }
-  // Adds a rerun in which the Python hook stored values.
-  void add_hooked(session::Process rerun, session::DeliveryKind told = session::DeliveryKind::line) {
-    rerun.record.properties["python.hook"] = "on";
-    rerun.deliveries.emplace_back().kind = told;
-    add(std::move(rerun));
-    session.manifest.passes.back().values = true;
-  }
-  Analysis look() const { return cudadiag::analyse::analyse(session); }
-
-  session::Session session;
-};
 
 std::string kernel_of(const Failure& failure, std::size_t candidate = 0) {
   const auto& record = failure.process->record;
@@ -549,68 +470,4 @@ TEST_CASE("a manifest with fewer passes than reruns, or more, is read as far as 
   CHECK(runs.look().failures[0].evidence.grade() == Grade::bracketed);
   runs.session.manifest.passes.resize(9);
   CHECK(runs.look().failures[0].evidence.grade() == Grade::proven);
-}
-
-// ---- The window of operations to wait for
-
-TEST_CASE("the window of calls begins shortly before the candidates' calls") {
-  Runs runs(run_of_bad(40, 42));
-  const RerunWindow window = rerun_window(runs.look(), Reach::calls);
-  CHECK(window.text.ends_with("@33"));
-  CHECK(window.text.find(',') == std::string::npos);
-  CHECK(window.words == "2 candidates");
-  CHECK(rerun_window(Runs(run_of_bad(2, 3)).look(), Reach::calls).text.ends_with("@1"));
-}
-
-TEST_CASE("a Python program's window includes its sites without their native stacks") {
-  Runs runs(run_in_python(40, 41, 100));
-  const std::string text = rerun_window(runs.look(), Reach::calls).text;
-  CHECK(std::count(text.begin(), text.end(), ',') == 1);
-  CHECK((text + ",").find("@0,") != std::string::npos);
-  CHECK((text + ",").find("@33,") != std::string::npos);
-  // A hook that calls all operators counts all calls of the site.
-  CHECK(rerun_window(runs.look(), Reach::calls, true).text.find("@0") == std::string::npos);
-  Runs native(run_in_python(40, 41, 100));
-  native.session.processes[0].record.properties.clear();
-  CHECK(rerun_window(native.look(), Reach::calls).text.ends_with("@33"));
-}
-
-TEST_CASE("for a backward kernel, the hook starts one backward() call earlier, at the forward pass") {
-  session::Process process = run_of_bad(40, 41);
-  for (std::size_t i = 0; i < process.record.operations.size(); ++i) {
-    process.record.operations[i].origin.node_thread = 1;
-    process.record.operations[i].origin.graph_task = static_cast<std::uint16_t>(1 + i / 12);
-  }
-  CHECK(rerun_window(Runs(process).look(), Reach::calls).text.ends_with("@33,near=12"));
-  for (session::Operation& operation : process.record.operations) operation.origin.node_thread = 0;
-  CHECK(rerun_window(Runs(process).look(), Reach::calls).text.ends_with("@33"));
-}
-
-TEST_CASE("the window of sites contains all calls of lines and kernels, and those that reruns saw") {
-  Runs runs(run_of_bad(40, 41));
-  const std::string calls = rerun_window(runs.look(), Reach::calls).text;
-  const std::string sites = rerun_window(runs.look(), Reach::sites).text;
-  CHECK(sites.find(calls.substr(0, calls.find('@')) + "@1") != std::string::npos);
-  CHECK(std::count(sites.begin(), sites.end(), ',') == 1);
-  runs.add(run_of_bad(0, 1, "other"));
-  const std::string more = rerun_window(runs.look(), Reach::sites).text;
-  CHECK(std::count(more.begin(), more.end(), ',') == 3);
-}
-
-TEST_CASE("the widest window is everything, and the others are empty without an asynchronous failure") {
-  Runs runs(passed(0));
-  CHECK(rerun_window(runs.look(), Reach::everything).text == "all");
-  CHECK(rerun_window(runs.look(), Reach::calls).text.empty());
-  CHECK(rerun_window(runs.look(), Reach::sites).text.empty());
-}
-
-TEST_CASE("the window of chosen sites") {
-  const session::Session session = Runs(run_of_two("good", "bad")).session;
-  const auto named = [](const std::string& name) {
-    return [name](const session::Process& process, const session::Site& site) {
-      return process.record.functions[site.function - 1] == name;
-    };
-  };
-  CHECK(window_of_sites(session, named("bad")).words == "1 call site");
-  CHECK(window_of_sites(session, named("none")).text.empty());
 }
