@@ -123,6 +123,8 @@ void Supervised::hear() {
         failure_ = SpawnFailure{packet->number, {packet->text, ""}};
         break;
       case Packet::Kind::kept:
+        // Shells open the terminal only to find out whether there is one.
+        if (packet->text == "/dev/tty") break;
         kept_from_.push_back({static_cast<session::Deed>(packet->number), packet->text});
         break;
       case Packet::Kind::seen:

@@ -247,6 +247,14 @@ def rerun_does_not_see_what_the_first_run_created(machine):
            ["reruns did not see what was created during the first run: out"], "notes")
 
 
+def rerun_is_not_kept_from_anything_by_a_shell_that_looks_for_a_terminal(machine):
+    machine.plan(AGAIN)
+    asks = '( : >/dev/tty ) 2>/dev/null; test "$CUDADIAG_PASS" = record || exit 5; exec "$@"'
+    rerun(machine, "sh", "-c", asks, "sh", *program("probe.py"))
+    expect(machine.report()["passes"][1]["outcome"], "ended before it reached this call", "outcome")
+    expect(_passes(machine)[1:], [("confirm", [])], "passes")
+
+
 def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
     needs_overlays(machine)
     machine.plan(AGAIN)
