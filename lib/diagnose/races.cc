@@ -338,6 +338,14 @@ void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
 
 }  // namespace
 
+namespace {
+
+constexpr const char* kNoDisassembler =
+    "nvdisasm, which reads kernel code, was not found: run pip install nvidia-cuda-nvdisasm, or add the CUDA Toolkit's "
+    "bin folder to PATH";
+
+}  // namespace
+
 std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   std::uint64_t pairs = 0;
   for (const session::RaceCounts& counts : races.counts) pairs += counts.unjudged;
@@ -347,11 +355,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       "{} unordered pair{} of kernels on the same memory {} not reported, because it is unknown whether one of them "
       "writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
-  if (!races.kernels.disassembler) {
-    return text +
-           "; nvdisasm, which reads kernel code, was not found: run pip install nvidia-cuda-nvdisasm, or add the CUDA "
-           "Toolkit's bin folder to PATH";
-  }
+  if (!races.kernels.disassembler) return text + "; " + kNoDisassembler;
   return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));
 }
@@ -363,11 +367,13 @@ std::string unchecked_text(const session::Races& races) {
     unchecked += counts.unchecked;
   }
   if (unchecked == 0) return "";
-  return fmt::format(
-      "{} of {} kernel{} {} not completely checked for races between {} own threads, because accesses depend on the "
-      "contents of memory, or the code is unknown or takes too long to follow",
-      thousands(unchecked), thousands(kernels), kernels == 1 ? "" : "s", unchecked == 1 ? "was" : "were",
-      unchecked == 1 ? "its" : "their");
+  return fmt::format("{} of {} kernel{} {} not completely checked for races between {} own threads, because {}",
+                     thousands(unchecked), thousands(kernels), kernels == 1 ? "" : "s", unchecked == 1 ? "was" : "were",
+                     unchecked == 1 ? "its" : "their",
+                     races.kernels.disassembler
+                         ? "an access or its condition depends on the contents of memory, or the code is unknown or "
+                           "takes too long to follow"
+                         : kNoDisassembler);
 }
 
 void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
