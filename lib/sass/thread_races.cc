@@ -238,6 +238,7 @@ class ThreadRaceFinder {
     FollowedLaunch(code_, launch_).trace(threads_, all);
     first_wait_ = all.first_wait;
     ThreadRaces out;
+    if (first_wait_ != ~0u && joins_lanes()) return out;
     bool compared_all = compare_forms(all, out);
     out.all_checked = all.complete && compared_all;
     if (!out.found && !out.all_checked) sample(out);
@@ -247,6 +248,15 @@ class ThreadRaceFinder {
  private:
   const Instruction& instruction(const TracedAccess& access) const { return code_.program[access.at]; }
   std::uint32_t bytes_of(const TracedAccess& access) const { return instruction(access).bytes; }
+
+  // One lane may wait for all lanes of its warp.
+  bool joins_lanes() const {
+    for (std::uint32_t at = 0; at < code_.program.size(); ++at) {
+      const std::string_view base = code_.program[at].base();
+      if (base == "WARPSYNC" || base == "SHFL" || base == "VOTE" || base == "VOTEU" || base == "MATCH") return true;
+    }
+    return false;
+  }
 
   bool is_late(const TracedAccess& access) const { return access.order.waited || access.order.barriers > first_wait_; }
 
