@@ -271,7 +271,7 @@ class EndedMemoryBuilder {
     finding_.text = fmt::format("{} of the graph{} {} {}, {}", node(), replayed, use(), memory(variable), end());
     finding_.fix = {"keep this memory for as long as the graph is replayed: give it to the object that owns the graph",
                     "or set the node's parameters before each replay"};
-    finding_.evidence = {analyse::Fact::measured, how_known()};
+    finding_.evidence = {from_.how == How::returned ? analyse::Fact::matched : analyse::Fact::measured, how_known()};
     return std::move(finding_);
   }
 

@@ -1,7 +1,6 @@
 // A graph is replayed with host memory that has ended, or only with memory that looks like it: `race_host_ended WHICH`.
 #include <cstring>
 #include <thread>
-#include <vector>
 
 #include "driver.h"
 
@@ -13,21 +12,14 @@ static CUstream stream;
 static CUdeviceptr device;
 static unsigned char kept[kBytes];
 
-static void CUDA_CB use(void*) {}
-
-template <typename Issue>
-static CUgraphExec captured(Issue issue) {
+static CUgraphExec copy_of(const void* source) {
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-  issue();
+  CHECK(cuMemcpyHtoDAsync(device, source, kBytes, stream));  // COPY LINE
   CHECK(cuStreamEndCapture(stream, &graph));
   CHECK(cuGraphInstantiate(&exec, graph, 0));
   return exec;
-}
-
-static CUgraphExec copy_of(const void* source) {
-  return captured([&] { CHECK(cuMemcpyHtoDAsync(device, source, kBytes, stream)); });  // COPY LINE
 }
 
 static __attribute__((noinline)) CUgraphExec copy_of_variable(bool keep) {
@@ -68,25 +60,6 @@ int main(int, char** arguments) {
     std::thread other(copy_on_thread, driver.context, &exec, is(which, "thread_lives"));
     other.join();
     if (is(which, "thread_ended")) replay(exec);
-  } else if (is(which, "freed") || is(which, "freed_later") || is(which, "reused")) {
-    auto* block = static_cast<unsigned char*>(std::malloc(kBytes));
-    CUgraphExec exec = copy_of(block);
-    if (is(which, "freed")) std::free(block);
-    if (is(which, "reused")) std::free(std::malloc(kBytes));
-    replay(exec);
-    if (!is(which, "freed")) std::free(block);
-  } else if (is(which, "grown")) {
-    std::vector<unsigned char> elements(kBytes, 1);
-    CUgraphExec exec = copy_of(elements.data());
-    elements.push_back(1);
-    replay(exec);
-  } else if (is(which, "argument") || is(which, "argument_kept")) {
-    int* argument = new int(1);
-    CUgraphExec exec = captured([&] { CHECK(cuLaunchHostFunc(stream, use, argument)); });  // FUNCTION LINE
-    replay(exec);
-    if (is(which, "argument")) delete argument;
-    replay(exec);
-    if (is(which, "argument_kept")) delete argument;
   } else if (is(which, "pinned") || is(which, "pinned_kept")) {
     void* block = nullptr;
     CHECK(cuMemHostAlloc(&block, kBytes, 0));

@@ -1,11 +1,9 @@
 #include "record/graphs/captured_memory.h"
 
-#include <stdlib.h>
 #include <sys/uio.h>
 
-#include <algorithm>
+#include <cerrno>
 
-#include "record/hooks/redirection.h"
 #include "record/stacks/unwinder.h"
 
 namespace cudadiag::record {
@@ -13,18 +11,6 @@ namespace cudadiag::record {
 using wire::race::Ended;
 
 namespace {
-
-// The blocks on the heap that are followed, for free(), which any thread may call at any time.
-struct Block {
-  std::atomic<std::uint64_t> address;  // 0 if none
-  // freed() changes the entry that still has this number. Written before `address`.
-  std::atomic<Ended>* how;
-  std::atomic<CapturedMemory::Number>* number;
-  CapturedMemory::Number wanted;
-};
-constexpr std::size_t kMostBlocks = 256;
-std::array<Block, kMostBlocks> g_blocks;
-std::atomic<std::size_t> g_blocks_used = 0;
 
 enum class Word : std::uint8_t { same, other, unknown };
 
@@ -61,8 +47,8 @@ bool CapturedMemory::find_frame(std::uint64_t address, std::uintptr_t frame, Ent
 void CapturedMemory::met(ThreadState& thread, std::uint64_t address, std::uint32_t site, std::uintptr_t frame) {
   if (!thread.stack.has(frame) && !change_stack(thread, frame)) return;
   Entry found{};
-  const bool on_stack = thread.stack.has(address);
-  if (on_stack && (!thread.on_own_stack || address < frame || !find_frame(address, frame, found))) return;
+  if (!thread.stack.has(address) || !thread.on_own_stack || address < frame || !find_frame(address, frame, found))
+    return;
   const LockGuard lock(mutex_);
   for (const Entry& known : entries_) {
     const bool same =
@@ -77,14 +63,6 @@ void CapturedMemory::met(ThreadState& thread, std::uint64_t address, std::uint32
   entry.slot = found.slot, entry.value = found.value;
   entry.frame = found.frame, entry.below = found.below;
   entry.how.store(Ended::no);
-  if (!on_stack) {
-    watch_heap();
-    Block& block = g_blocks[g_blocks_used.load() % kMostBlocks];
-    block.address.store(0);
-    block.how = &entry.how, block.number = &entry.number, block.wanted = newest_;
-    block.address.store(address);
-    g_blocks_used.fetch_add(1);
-  }
   entry.number.store(newest_);
 }
 
@@ -97,12 +75,11 @@ CapturedMemory::Number CapturedMemory::find(std::uint64_t address, std::uint32_t
   return newest;
 }
 
-CapturedMemory::End CapturedMemory::end_of(Number number, const ThreadState& thread, std::uintptr_t frame) {
+CapturedMemory::End CapturedMemory::end_of(Number number) {
   Entry& entry = entries_[number % kMost];
   if (number == 0 || entry.number.load() != number) return {};
   if (entry.slot != 0 && entry.how.load() == Ended::no) {
-    const bool above = thread.on_own_stack && thread.index == entry.thread && entry.address < frame;
-    if (above || compare(entry.slot, entry.value) == Word::other) entry.how.store(Ended::returned);
+    if (compare(entry.slot, entry.value) == Word::other) entry.how.store(Ended::returned);
   }
   return {entry.how.load(), entry.frame, entry.below};
 }
@@ -113,35 +90,6 @@ void CapturedMemory::thread_ended(const ThreadState& thread) {
     Ended lives = Ended::no;
     if (on_it) entry.how.compare_exchange_strong(lives, Ended::with_thread);
   }
-}
-
-// ---- the heap
-
-void CapturedMemory::freed(std::uint64_t block) {
-  const std::size_t used = std::min(g_blocks_used.load(std::memory_order_acquire), kMostBlocks);
-  for (std::size_t i = 0; block != 0 && i < used; ++i) {
-    const Block& each = g_blocks[i];
-    if (each.address.load() == block && each.number->load() == each.wanted) each.how->store(Ended::freed);
-  }
-}
-
-void CapturedMemory::on_free(void* block) {
-  freed(reinterpret_cast<std::uint64_t>(block));
-  free(block);
-}
-
-void* CapturedMemory::on_realloc(void* block, std::size_t bytes) {
-  const auto before = reinterpret_cast<std::uint64_t>(block);
-  void* after = realloc(block, bytes);
-  if (after != nullptr && before != reinterpret_cast<std::uint64_t>(after)) freed(before);
-  return after;
-}
-
-void CapturedMemory::watch_heap() {
-  if (watches_heap_) return;
-  watches_heap_ = true;
-  redirect_everywhere("free", reinterpret_cast<void*>(free), reinterpret_cast<void*>(on_free));
-  redirect_everywhere("realloc", reinterpret_cast<void*>(realloc), reinterpret_cast<void*>(on_realloc));
 }
 
 }  // namespace cudadiag::record

@@ -321,18 +321,12 @@ void* wrapper_of(void* function) {
   return reinterpret_cast<void*>(g_by_original.other_of(reinterpret_cast<std::uintptr_t>(function)));
 }
 
-namespace {
-
-// If `original` is not null, keeps addresses other than this one. An address inside the module is not bound yet.
-bool redirect_calls(const LoadedModule& module, const char* name, void* function, void* original) {
+bool redirect_calls(const LoadedModule& module, const char* name, void* function) {
   LoadedLibrary library;
   if (!library.read(module)) return false;
   bool found = false;
   library.each_slot(name, [&](std::uintptr_t* slot) {
     const auto at = reinterpret_cast<std::uintptr_t>(slot);
-    const std::uintptr_t now = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    const bool unbound = now >= module.begin && now < module.end;
-    if (original != nullptr && !unbound && now != reinterpret_cast<std::uintptr_t>(original)) return;
     const Writable writable(at, at + sizeof *slot,
                             protection_at(Modules::program_headers(module.begin), module.bias, at));
     if (!writable) return;
@@ -340,36 +334,6 @@ bool redirect_calls(const LoadedModule& module, const char* name, void* function
     found = true;
   });
   return found;
-}
-
-struct Everywhere {
-  const char* name;
-  void *original, *function;
-  std::uintptr_t own;  // load bias of the recorder
-};
-
-int redirect_one(dl_phdr_info* info, std::size_t, void* data) {
-  const auto& wanted = *static_cast<const Everywhere*>(data);
-  const std::string_view file = wire::library_paths::base_name(info->dlpi_name == nullptr ? "" : info->dlpi_name);
-  LoadedModule module;
-  if (info->dlpi_addr == wanted.own || file.starts_with("libc.so") || file.starts_with("ld-linux")) return 0;
-  if (Modules::find(reinterpret_cast<std::uintptr_t>(info->dlpi_phdr), module))
-    redirect_calls(module, wanted.name, wanted.function, wanted.original);
-  return 0;
-}
-
-}  // namespace
-
-bool redirect_calls(const LoadedModule& module, const char* name, void* function) {
-  return redirect_calls(module, name, function, nullptr);
-}
-
-void redirect_everywhere(const char* name, void* original, void* function) {
-  LoadedModule own;
-  const Uncancelled uncancelled;
-  if (!Modules::find(reinterpret_cast<std::uintptr_t>(&redirect_one), own)) return;
-  Everywhere wanted{name, original, function, own.bias};
-  dl_iterate_phdr(redirect_one, &wanted);
 }
 
 bool redirect_abort(void (*function)()) {

@@ -48,9 +48,6 @@ void* wrapper_of(void* function);
 // Makes a module call `function` instead of another library's function with this name. Returns false if the module does
 // not call that function by name, or if the address in its GOT cannot be changed.
 bool redirect_calls(const LoadedModule& module, const char* name, void* function);
-// Makes all loaded modules except libc, the dynamic linker and the recorder call `function` instead of `original`, which
-// they know by its name. Changes no address that a module has got from somebody else, such as another tool.
-void redirect_everywhere(const char* name, void* original, void* function);
 // Makes libcuda call `function` instead of abort(). Returns false if that is impossible.
 bool redirect_abort(void (*function)());
 

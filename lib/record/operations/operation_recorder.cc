@@ -85,7 +85,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     if (call.rows != 1) races_->before_rows(thread, call);
     if (rule.kind == Kind::copy) races_->before_copy(thread, {id, data.functionParams, call, rule.blocks});
     if (rule.kind == Kind::host_function) races_->before_host_function();
-    if (rule.kind == Kind::graph) races_->before_graph(thread, reinterpret_cast<CUgraphExec>(call.argument), frame);
+    if (rule.kind == Kind::graph) races_->before_graph(thread, reinterpret_cast<CUgraphExec>(call.argument));
   } else if (races_ != nullptr && rule.kind != Kind::kernel) {
     races_->captured(thread, id, data.functionParams, call, frame);
   }

@@ -210,10 +210,10 @@ void RaceRecords::source_watched(ThreadState& thread, std::uint64_t number) {
 
 // ---- copies in graphs
 
-void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec, std::uintptr_t frame) {
+void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec) {
   if (!sources_.on()) return;
   host_memory_.remove_ended(exec, [&](const HostUse& use) {
-    const CapturedMemory::End end = captured_.end_of(use.memory, thread, frame);
+    const CapturedMemory::End end = captured_.end_of(use.memory);
     if (end.how == race::Ended::no) return false;
     std::byte* record = begin_at_call(thread, Kind::graph_node);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(use.site <= 0xffff ? use.site : 0));

@@ -43,7 +43,7 @@ class RaceRecords {
   void node_given(ThreadState& thread, std::uint32_t id, const void* parameters, std::uint32_t site,
                   std::uintptr_t frame);
   // Records which memory of the graph has ended, and whether the sources of its copies are watched.
-  void before_graph(ThreadState& thread, CUgraphExec exec, std::uintptr_t frame);
+  void before_graph(ThreadState& thread, CUgraphExec exec);
   void before_host_function() { sources_.hold_no_more(); }
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);

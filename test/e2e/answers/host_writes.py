@@ -140,23 +140,13 @@ def a_graph_with_a_variable_of_a_thread_that_ended_is_found(machine):
     expect_in("4,096 B of the local variable table, whose thread has ended", text, "text")
 
 
-def a_graph_with_a_freed_block_is_found(machine):
-    for which in ("freed", "grown"):
-        text, _ = _ended(machine, which)
-        expect_in("reads 4,096 B of the block at 0x", text, which)
-        expect_in("which was freed", text, which)
-    text, _ = _ended(machine, "argument", "FUNCTION LINE")
-    expect_in("the host function in node 1 of the graph, replayed at", text, "argument")
-    expect_in("gets the block at 0x", text, "argument")
-
-
 def a_graph_with_freed_pinned_memory_is_found(machine):
     _, lines = _ended(machine, "pinned")
     expect(lines["freed"], targets.marked_line("race_host_ended", "FREED LINE")[1], "the call that freed it")
 
 
 def a_graph_whose_host_memory_still_exists_is_none(machine):
-    for which in ("kept", "in_use", "thread_lives", "freed_later", "reused", "argument_kept", "pinned_kept"):
+    for which in ("kept", "in_use", "thread_lives", "pinned_kept"):
         _, report = _report(machine, which, program="race_host_ended", plan=False)
         expect(report["findings"], [], which)
 
