@@ -1,5 +1,5 @@
-// What the threads of a launch do in order: their accesses to global memory, the barriers between, and where they may
-// wait for other threads. FollowedLaunch fills it. Internal to lib/sass.
+// Lists the accesses of a launch to global memory, in the order of each thread, with the barriers and the waits between
+// them. FollowedLaunch fills the list. Internal to lib/sass.
 //
 // Only accesses that do not depend on the contents of memory are in a trace. A thread makes them whatever other threads
 // do, so nothing but a barrier of the block, or an earlier wait, can order two of them.

@@ -10,6 +10,7 @@
 //   a thread that waits, or that does something only if it finds some value.
 // - Accesses after a loop that may wait for others are left out, and so are those of the block's other threads after
 //   their next barrier (barriers of the grid).
+// - A kernel is left out if it may wait and also joins the lanes of a warp, because one lane may wait for all of them.
 // - Between warps of a block, accesses race only if both threads have passed the same number of barriers.
 // - Volatile loads and stores race with nothing, and atomic operations only with plain stores, or with those of other
 //   blocks if their scope is a block.

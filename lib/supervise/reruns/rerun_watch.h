@@ -84,7 +84,7 @@ class RerunOutput {
   RerunOutput(const RerunOutput&) = delete;
   RerunOutput& operator=(const RerunOutput&) = delete;
 
-  // Returns the end of the pipe to which the rerun writes. It is invalid if there is no pipe or no thread.
+  // Returns the write end of the pipe, for the rerun. It is invalid if there is no pipe or no thread.
   const base::FileDescriptor& pipe() const { return writer_; }
   // Call this once the rerun has started, so that only the rerun keeps the pipe open.
   void close_pipe() { writer_ = base::FileDescriptor(); }
