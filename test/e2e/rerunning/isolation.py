@@ -384,25 +384,25 @@ def folder_that_took_the_place_of_a_session_is_left_alone(machine):
         expect((precious.exists(), (moved / "confirm/private").exists()), (True, False), "what is there after the rerun")
 
 
+def _supervisor(launcher):
+    """The process that watches over the rerun, or None while the rerun has no process."""
+    return next((pid for pid in kills.children(launcher.pid)
+                 if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
+
+
 def supervisor_has_no_file_of_the_first_run(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--",
                                               *program("probe.py", "rerun-hangs")), stdin=subprocess.DEVNULL)
-
-    def supervisor():
-        return next((pid for pid in kills.children(launcher.pid)
-                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
-
-    folder = pathlib.Path(f"/proc/{_until(supervisor, 'a rerun')}/fd")
+    folder = pathlib.Path(f"/proc/{_until(lambda: _supervisor(launcher), 'a rerun')}/fd")
     files = [os.readlink(path) for path in folder.iterdir() if int(path.name) > 2]
     launcher.terminate()
     launcher.communicate(timeout=60)
     own = ("/private", "/memfd:", "/cudadiag-")  # the private folder, which may be in the temporary folder; the arena
     # "/" is where the overlays' files are, a file system without a place.
     files = [path for path in files if path.startswith("/") and path != "/" and not any(part in path.removeprefix(str(machine.folder)) for part in own)]
-    expect(files, [],
-           "files that the supervisor has open")
+    expect(files, [], "files that the supervisor has open")
 
 
 def bisect_may_do_what_the_program_does(machine):
@@ -465,12 +465,7 @@ def sandboxed_service_of_the_first_run_survives_the_death_of_the_supervisor(mach
     launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--time-limit=5", "--", "sh", "-c", starts, "sh",
                                               *program("sandboxed.py", machine.folder / "service"),
                                               *program("probe.py", "rerun-hangs")), stdin=subprocess.DEVNULL)
-
-    def supervisor():
-        return next((pid for pid in kills.children(launcher.pid)
-                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
-
-    victim = _until(supervisor, "a rerun")
+    victim = _until(lambda: _supervisor(launcher), "a rerun")
     service = int(_until(lambda: (machine.folder / "service").exists() and (machine.folder / "service").read_text(), "the service"))
     kills.kill(victim)
     launcher.communicate(timeout=60)
@@ -504,12 +499,7 @@ def second_signal_ends_a_rerun_whose_supervisor_is_stopped(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     launcher = machine.start(*machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")),
                              stdin=subprocess.DEVNULL)
-
-    def supervisor():
-        return next((pid for pid in kills.children(launcher.pid)
-                     if "__supervise" in kills.words(pid, "cmdline") and kills.children(pid)), None)
-
-    os.kill(_until(supervisor, "a rerun"), signal.SIGSTOP)
+    os.kill(_until(lambda: _supervisor(launcher), "a rerun"), signal.SIGSTOP)
     for _ in range(2):
         launcher.terminate()
         time.sleep(0.1)
@@ -562,10 +552,7 @@ def rerun_is_stopped_and_goes_on_with_its_launcher(machine):
     machine.plan(AGAIN)
     run = machine.start(*machine.command("run", "--rerun=always", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")))
 
-    def target():
-        return [found for child in kills.children(run.pid) if "__supervise" in kills.words(child, "cmdline")
-                for found in kills.children(child)]
-    (rerun_pid,) = _until(target, "a rerun")
+    (rerun_pid,) = kills.children(_until(lambda: _supervisor(run), "a rerun"))
     _until(lambda: "rerun-hangs" in kills.words(rerun_pid, "cmdline"), "its program")
     run.send_signal(signal.SIGTSTP)
     _until(lambda: _state_of(run.pid) == "T" and _state_of(rerun_pid) == "T", "a stop of both")
