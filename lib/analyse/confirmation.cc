@@ -269,6 +269,10 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     if (const std::string object = denied(pass); candidates > 1 && !object.empty()) {
       failure.evidence.add(Fact::may_be_another,
                            fmt::format("but isolation denied the rerun {}, so it may have failed elsewhere", object));
+    } else if (candidates > 1 && !pass.otherwise.empty()) {
+      failure.evidence.add(
+          Fact::may_be_another,
+          fmt::format("but the first run changed {}, so the rerun may have failed elsewhere", pass.otherwise.front()));
     }
   } else if (!again.unproven.empty()) {
     failure.evidence = {Fact::ran_alone,

@@ -17,8 +17,6 @@ namespace {
 using session::Allocation;
 using session::ProcessRecord;
 
-constexpr std::uint32_t kNone = wire::allocation::kNone;
-
 bool is_live(const Allocation& allocation, std::uint64_t ticks) {
   return allocation.made <= ticks && (allocation.freed == 0 || allocation.freed > ticks);
 }
@@ -27,22 +25,17 @@ bool was_freed(const Allocation& allocation, std::uint64_t ticks) {
   return allocation.freed != 0 && allocation.freed <= ticks;
 }
 
-std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
-  return context < record.contexts.size() ? record.contexts[context].device : kNone;
-}
-
 // Returns earlier allocations of the kind of memory that the failed call requested.
 std::vector<const Allocation*> rivals(const ProcessRecord& record, const session::FailedCall& error) {
   const bool host = wanted_host_memory(error);
-  const std::uint32_t device = device_of(record, error.context);
+  const auto device = session::device_of(record, error.context);
   std::vector<const Allocation*> found;
   for (const Allocation& allocation : record.allocations) {
     const bool wanted = host ? allocation.kind == wire::allocation::Kind::pinned ||
                                    allocation.kind == wire::allocation::Kind::registered
                              : wire::allocation::takes_device_memory(allocation.kind);
-    const std::uint32_t own = device_of(record, allocation.context);
-    if (!wanted || (!host && device != kNone && own != kNone && own != device) || allocation.made > error.ticks)
-      continue;
+    const auto own = session::device_of(record, allocation.context);
+    if (!wanted || (!host && device && own && own != device) || allocation.made > error.ticks) continue;
     found.push_back(&allocation);
   }
   return found;

@@ -32,11 +32,6 @@ double seconds_before(std::uint64_t ticks, const ProcessRecord& record) {
   return record.seconds(record.clock_last) - record.seconds(ticks);
 }
 
-std::optional<std::uint32_t> device_of(const UnfinishedStream& stream, const ProcessRecord& record) {
-  const std::uint32_t context = stream.stream->context;
-  return context < record.contexts.size() ? std::optional(record.contexts[context].device) : std::nullopt;
-}
-
 std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::size_t>>& edges) {
   std::vector<bool> seen(edges.size());
   std::vector<std::size_t> open = {from};
@@ -95,10 +90,7 @@ struct StallRule::Graph {
 
 bool StallRule::Graph::moved_since(double time, std::uint32_t device, const ProcessRecord& record) const {
   for (std::size_t i = 0; i < heads->size() && i < record.streams.size(); ++i) {
-    const std::uint32_t context = record.streams[i].context;
-    if (context < record.contexts.size() && record.contexts[context].device == device && (*heads)[i].moved > time) {
-      return true;
-    }
+    if (session::device_of(record, record.streams[i].context) == device && (*heads)[i].moved > time) return true;
   }
   return false;
 }
@@ -107,13 +99,14 @@ bool StallRule::Graph::moved_since(double time, std::uint32_t device, const Proc
 // further operations, and only one host function runs at a time.
 bool StallRule::Graph::may_not_have_begun(std::size_t place, const ProcessRecord& record) const {
   const Operation& operation = *stream(place).candidates.front();
-  const auto device = device_of(stream(place), record);
+  const auto device = session::device_of(record, stream(place).stream->context);
   const Engine engine = engine_of(operation);
   if (engine == Engine::none || !device) return false;
   const auto age = [&](std::size_t of) { return std::pair(head(of).since, stream(of).candidates.front()->ticks); };
   for (std::size_t other = 0; other < size(); ++other) {
     const UnfinishedStream& older = stream(other);
-    if (other == place || older.candidates.empty() || device_of(older, record) != device) continue;
+    if (other == place || older.candidates.empty() || session::device_of(record, older.stream->context) != device)
+      continue;
     const bool waits = overdue[other] && !stands(other);
     if (!older.proven() || waits || engine_of(*older.candidates.front()) != engine || age(other) >= age(place))
       continue;

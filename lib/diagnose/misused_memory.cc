@@ -347,12 +347,13 @@ class KernelRaceBuilder {
     finding_.rank = process_.rank;
     finding_.host = host;
     std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.launch.site);
-    const Location& shown = finding_.location.nearest();
-    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
     if (const std::string* name = session::by_id(process_.record.functions, from_.launch.function)) mangled_ = *name;
     ResolvedRace& race = finding_.race.emplace();
     race.times = from_.times;
     race.accesses = {access(from_.first), access(from_.second)};
+    const Location* shown = &race.accesses[0].location;
+    if (shown->line == 0) shown = &finding_.location.nearest();
+    if (shown->line > 0) finding_.excerpt = symbolize::source_excerpt(shown->file, shown->line, 1);
     if (from_.bytes != 0) memory();
     words();
     return std::move(finding_);
@@ -422,6 +423,8 @@ class KernelRaceBuilder {
       fix.push_back("give each block bytes of its own, or let each launch do one of the two accesses");
       fix.push_back("or add up by atomic operations");
     }
+    if (finding_.race->accesses[0].location.line == 0)
+      fix.push_back("to see the two lines, compile with nvcc -lineinfo");
     finding_.evidence = {analyse::Fact::matched,
                          "the bytes follow from the kernel's code, grid and parameters, and both threads make these "
                          "accesses whatever the memory contains"};

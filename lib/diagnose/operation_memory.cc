@@ -34,11 +34,6 @@ std::string owner_of(const symbolize::SourceStack& stack) {
   return "";
 }
 
-std::optional<std::uint32_t> device_of(const session::ProcessRecord& record, std::uint32_t context) {
-  if (context >= record.contexts.size()) return std::nullopt;
-  return record.contexts[context].device;
-}
-
 bool is_same(const Location& a, const Location& b) {
   const Location &x = a.nearest(), &y = b.nearest();
   return a.file == b.file && a.line == b.line && a.function == b.function && x.file == y.file && x.line == y.line;
@@ -86,7 +81,7 @@ void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location
 
 // Returns the PCI bus id of the device on which the call was made; empty if unknown.
 std::string bus_id_of(const session::ProcessRecord& record, const session::FailedCall& call) {
-  const auto device = device_of(record, call.context);
+  const auto device = session::device_of(record, call.context);
   return device ? session::pci_bus_id(record, *device) : "";
 }
 
@@ -134,7 +129,7 @@ PointedMemory allocation_of(const analyse::OperationArgument& argument, const se
   allocation.address = from.address;
   allocation.bytes = argument.where.bytes;
   allocation.offset = *argument.pointer - from.address;
-  if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
+  if (from.kind < wire::allocation::Kind::pinned) allocation.device = session::device_of(process.record, from.context);
   allocation.out_of_reach = argument.out_of_reach;
   const bool freed = argument.where.state == State::freed;
   allocation.is_freed = freed;

@@ -144,7 +144,7 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
 }
 
 std::string races_text(const std::optional<session::Races>& races) {
-  const std::size_t count = races ? races->found.size() : 0;
+  const std::size_t count = races ? races->found.size() + races->inside.size() : 0;
   return fmt::format("{} race{}", count, count == 1 ? "" : "s");
 }
 
@@ -208,7 +208,9 @@ class PassLines {
     if (analysis_.first_grade) {
       return std::string(word(*analysis_.first_grade)) + (!testimony_.of_first_run.empty() ? ", core dump read" : "");
     }
-    if (session_.races) return session_.races->found.empty() ? "nothing found" : races_text(session_.races);
+    if (const auto& races = session_.races) {
+      return races->found.empty() && races->inside.empty() ? "nothing found" : races_text(races);
+    }
     const auto count = [&](analyse::Kind kind) {
       return std::count_if(findings_.begin(), findings_.end(), [&](const Finding& each) { return each.kind == kind; });
     };

@@ -91,7 +91,7 @@ class StatusBuilder {
     OpenStream open;
     open.name = analyse::stream_name(*stream.stream);
     open.handle = stream.stream->handle;
-    if (stream.stream->context < record_.contexts.size()) open.device = record_.contexts[stream.stream->context].device;
+    open.device = session::device_of(record_, stream.stream->context);
     open.issued = stream.stream->issued;
     open.completed = stream.completed;
     open.proven = stream.proven();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <variant>
 
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
@@ -80,21 +79,13 @@ namespace {
 
 constexpr std::size_t kProvingNamed = 3;
 
-std::string text_of(const diagnose::Number& number) {
-  return std::visit([](auto value) { return fmt::format("{}", value); }, number);
-}
-
-double real(const diagnose::Number& number) {
-  return std::visit([](auto value) { return static_cast<double>(value); }, number);
-}
-
 // Returns text such as "3 too large" or "1 negative". If some bad values may be too large and others negative, returns
 // "4 not in 0..9".
 std::string outside_text(const diagnose::Argument& argument) {
   const std::string count = diagnose::thousands(*argument.outside);
   if (!argument.bound) return count + " out of range";
-  if (argument.min && real(*argument.min) >= 0) return count + " too large";
-  if (argument.max && real(*argument.max) < static_cast<double>(*argument.bound)) return count + " negative";
+  if (argument.min && causes::real(*argument.min) >= 0) return count + " too large";
+  if (argument.max && causes::real(*argument.max) < static_cast<double>(*argument.bound)) return count + " negative";
   return fmt::format("{} not in 0..{}", count, *argument.bound - 1);
 }
 
@@ -122,8 +113,8 @@ std::string argument_line(const diagnose::Argument& argument, const std::string&
   word(causes::subscript(argument.shape));
   word(argument.device);
   if (!argument.value.empty()) word("= " + argument.value);
-  if (argument.min) clause("min " + text_of(*argument.min));
-  if (argument.max) clause("max " + text_of(*argument.max));
+  if (argument.min) clause("min " + causes::text_of(*argument.min));
+  if (argument.max) clause("max " + causes::text_of(*argument.max));
   if (argument.outside.value_or(0) > 0) clause(outside_text(argument));
   if (argument.nan.value_or(0) > 0) clause(diagnose::thousands(*argument.nan) + " NaN");
   if (argument.inf.value_or(0) > 0) clause(diagnose::thousands(*argument.inf) + " infinite");
@@ -245,7 +236,7 @@ std::string how(Role role, bool is_seen) {
 
 std::string value_of(const OriginStep& step) {
   if (!step.value) return "the bad value";
-  return std::visit([](auto number) { return fmt::format("{}", number); }, *step.value);
+  return causes::text_of(*step.value);
 }
 
 // Gives the operator only if it produced the value; otherwise the line is enough.

@@ -166,6 +166,7 @@ void fields(Pass& pass, auto& field) {
   field("replay", pass.replay);
   field("kernels", pass.kernels);
   field("rewritten", pass.rewritten);
+  field("otherwise", pass.otherwise);
   field("isolated", pass.isolated);
   field("kept_from", pass.kept_from);
 }

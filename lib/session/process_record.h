@@ -379,6 +379,11 @@ const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
+// Returns the number of the context's device; nullopt if the context is unknown.
+inline std::optional<std::uint32_t> device_of(const ProcessRecord& record, std::uint32_t context) {
+  return context < record.contexts.size() ? std::optional(record.contexts[context].device) : std::nullopt;
+}
+
 // Returns the site of the call that changed the node's parameters before this launch; 0 if there was no such call, or
 // its site is unknown.
 inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& launch, std::uint32_t node) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -27,6 +28,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kMostEntries = 20'000, kMostHidden = 1000;
 constexpr std::size_t kMostText = 8u << 20;  // bytes
 constexpr auto kListing = std::chrono::milliseconds(50);
+constexpr auto kSizes = std::chrono::milliseconds(20);  // of that; sizes may need a read from disk for each file
 
 std::chrono::system_clock::time_point time_of(const auto& time) {
   const auto since = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
@@ -107,16 +109,19 @@ class Choice {
     return own_.contains(file) || (!session_.empty() && file.string().starts_with(session_));
   }
 
-  // Returns true if another file has this name now, or if the file was written since. The session's files and those that
-  // received the program's output do not count.
-  bool was_changed(const fs::path& file, ino_t before, ino_t now) const {
+  // Adds the file to `since` if another file has this name now, or if it was written since. The session's files and those
+  // that received the program's output do not count. `size`: what it was, or -1.
+  void add_changed(const fs::path& file, bool is_same, off_t size, Beginning::Since& since) const {
     struct stat status {};
-    if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return false;
-    if (before == now && (!S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)) return false;
-    return std::ranges::none_of(std::array{STDOUT_FILENO, STDERR_FILENO}, [&](int number) {
+    if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return;
+    if (is_same && (!S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)) return;
+    for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
       struct stat output {};
-      return ::fstat(number, &output) == 0 && output.st_ino == status.st_ino && output.st_dev == status.st_dev;
-    });
+      const bool known = ::fstat(number, &output) == 0;
+      if (known && output.st_ino == status.st_ino && output.st_dev == status.st_dev) return;
+    }
+    since.changed.push_back(file);
+    if (is_same && size >= 0 && status.st_size > size) since.grown.push_back(file);
   }
 
   // Adds `path`, which is new, to `made`, or else what is in it.
@@ -175,6 +180,7 @@ class Choice {
 struct Beginning::Walk {
   std::size_t entries = 0;
   SteadyClock::time_point end = SteadyClock::now() + kListing;
+  SteadyClock::time_point end_of_sizes = SteadyClock::now() + kSizes;
   // Other file systems in the folders are not listed: a file server that does not answer would block this process.
   std::set<fs::path> mounts = launch::mount_points();
   std::vector<fs::path> added;  // folders below the present root
@@ -217,8 +223,12 @@ void Beginning::add_folder(const fs::path& folder, Walk& walk) {
   walk.added.push_back(folder);
   auto& names = folders_[folder];
   for (const auto& [name, entry] : entries_of(folder)) {
-    names[name] = entry.inode;
-    if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) walk.ends = true;
+    const auto now = SteadyClock::now();
+    struct stat status {};
+    const bool sized = !entry.is_folder && now < walk.end_of_sizes && !walk.mounts.contains(folder / name) &&
+                       ::lstat((folder / name).c_str(), &status) == 0;
+    names[name] = {entry.inode, sized ? status.st_size : -1};
+    if (++walk.entries > kMostEntries || now > walk.end) walk.ends = true;
     if (entry.is_folder && !walk.mounts.contains(folder / name)) add_folder(folder / name, walk);
   }
 }
@@ -230,7 +240,7 @@ Beginning::Since Beginning::since(const session::Session& session) const {
   std::error_code error;
   for (const auto& [folder, names] : folders_) {
     const auto entries = entries_of(folder);
-    for (const auto& [name, inode] : names) {
+    for (const auto& [name, was] : names) {
       const bool is_gone = !entries.contains(name) && fs::exists(folder, error);
       if (is_gone && !choice.is_of_session(folder / name)) since.removed.push_back(folder / name);
     }
@@ -238,8 +248,8 @@ Beginning::Since Beginning::since(const session::Session& session) const {
       const auto before = names.find(name);
       if (before == names.end()) {
         choice.add(folder / name, since.made);
-      } else if (choice.was_changed(folder / name, before->second, entry.inode)) {
-        since.changed.push_back(folder / name);
+      } else {
+        choice.add_changed(folder / name, before->second.inode == entry.inode, before->second.size, since);
       }
     }
   }
@@ -259,12 +269,13 @@ Beginning::Since Beginning::since(const session::Session& session) const {
 }
 
 // Each path follows a letter, and ends with a zero byte.
-constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w';
+constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w', kGrown = 'g';
 
 std::string written(const Beginning::Since& since) {
   std::string text;
-  for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed),
-                                      std::pair(kRemoved, &since.removed), std::pair(kWhole, &since.whole)}) {
+  for (const auto& [letter, paths] :
+       {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed), std::pair(kRemoved, &since.removed),
+        std::pair(kWhole, &since.whole), std::pair(kGrown, &since.grown)}) {
     for (const fs::path& path : *paths) text += letter + path.string() + '\0';
   }
   return text;
@@ -283,11 +294,20 @@ Beginning::Since read_since(const fs::path& file) {
       since.removed.push_back(std::move(path));
     } else if (text[at] == kWhole) {
       since.whole.push_back(std::move(path));
+    } else if (text[at] == kGrown) {
+      since.grown.push_back(std::move(path));
     } else if (text[at] == kMade && since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim))) {
       since.made.push_back(std::move(path));
     }
   }
   return since;
+}
+
+std::vector<fs::path> otherwise(const Beginning::Since& since) {
+  std::vector<fs::path> paths = since.removed;
+  std::ranges::copy_if(since.changed, std::back_inserter(paths),
+                       [&](const fs::path& path) { return std::ranges::count(since.grown, path) == 0; });
+  return paths;
 }
 
 std::string note_on_beginning(const Beginning::Since& since, const fs::path& directory) {

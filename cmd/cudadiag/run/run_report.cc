@@ -339,6 +339,7 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
     all.gaps += counts.gaps;
     all.forgotten += counts.forgotten;
   }
+  if (all.operations == 0) return say("the program issued no operation on a stream, so no race was looked for");
   std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
     const std::string gaps = report::counted(all.gaps, "gap") + " in the recording";

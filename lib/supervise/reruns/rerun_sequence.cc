@@ -57,10 +57,11 @@ class RerunSequence {
         relay_(relay),
         plan_(plan),
         options_(plan.options),
-        listener_(listener) {
-    const bool writes =
-        plan.isolated && options_.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
-    if (writes) choose_what_to_hide();
+        listener_(listener),
+        since_(read_since(writer.folder() / session.manifest.passes.front().folder / session::kCreatedFile)) {
+    hides_ = plan.isolated && options_.write_limit != 0 && launch::entry_to_overlays() != launch::Entry::refused;
+    if (hides_) limit_what_is_hidden();
+    if (!hides_) hide_nothing();
   }
 
   bool run() {
@@ -76,19 +77,27 @@ class RerunSequence {
   const Analysis& analysis() { return state_.analysis(); }
 
   // The names are arguments of another process, whose number and length are limited.
-  void choose_what_to_hide() {
+  void limit_what_is_hidden() {
     constexpr std::size_t kMost = 64 << 10;
-    since_ = read_since(writer_.folder() / session_.manifest.passes.front().folder / session::kCreatedFile);
     std::size_t bytes = 0;
     for (const auto& path : since_.made) bytes += path.native().size();
     if (bytes <= kMost) return;
-    since_.made.clear();
+    hide_nothing();
     session_.manifest.notes.push_back("reruns saw everything, because the first run created too many files to hide");
   }
 
-  // Notes what the latest rerun did not see.
-  void note_beginning(const std::vector<std::filesystem::path>& not_hidden) {
-    std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(not_hidden, path) > 0; });
+  // Lets the reruns see what the first run created. The user who requests one without isolation knows that it does.
+  void hide_nothing() {
+    if (plan_.isolated) since_.changed.insert(since_.changed.end(), since_.made.begin(), since_.made.end());
+    since_.made.clear();
+  }
+
+  // Notes what the latest rerun saw otherwise than the first run did.
+  void note_beginning(RerunResult& result) {
+    std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(result.not_hidden, path) > 0; });
+    since_.changed.insert(since_.changed.end(), result.not_hidden.begin(), result.not_hidden.end());
+    for (const auto& path : otherwise(since_)) result.pass.otherwise.push_back(path.string());
+    if (!hides_) return;
     std::vector<std::string>& notes = session_.manifest.notes;
     std::erase(notes, note_);
     note_ = note_on_beginning(since_, session_.manifest.working_directory);
@@ -124,9 +133,9 @@ class RerunSequence {
     }
   }
 
-  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. A process that
-  // could not be killed would disturb them.
-  bool continues() const { return possible_ && !interrupted_ && !kept_ && !any_left_; }
+  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. The same holds if
+  // the program ended before it. A process that could not be killed would disturb further reruns.
+  bool continues() const { return possible_ && !interrupted_ && !kept_ && !ends_early_ && !any_left_; }
 
   void confirm() {
     WindowSequence windows(plan_);
@@ -140,6 +149,7 @@ class RerunSequence {
       // The program may not start with the preloaded library, or the driver may crash while it writes the dump.
       const bool prevented = outcome == Outcome::not_reached || outcome == Outcome::not_recorded;
       if (!std::exchange(dumps, false) || !prevented) windows.note(analysis().reruns.back());
+      ends_early_ = outcome == Outcome::not_reached;
     }
   }
 
@@ -302,7 +312,7 @@ class RerunSequence {
     const Outcome outcome = analysis().reruns.back().outcome;
     const bool misses = outcome == Outcome::not_reached || outcome == Outcome::kept_from;
     if (!misses || spec.hidden.empty() || interrupted_ || any_left_) return true;
-    since_.made.clear();
+    hide_nothing();
     spec.hidden.clear();
     return add_once(spec);
   }
@@ -318,7 +328,7 @@ class RerunSequence {
     auto& result = std::get<RerunResult>(done);
     interrupted_ = result.interrupted;
     any_left_ = result.any_left;
-    note_beginning(result.not_hidden);
+    note_beginning(result);
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -345,10 +355,12 @@ class RerunSequence {
   RerunListener& listener_;
   bool interrupted_ = false;
   bool kept_ = false;
+  bool ends_early_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  Beginning::Since since_;  // empty if the reruns may not write; reruns do not see what it lists as made
-  std::string note_;        // about since_
+  Beginning::Since since_;  // reruns do not see what it lists as made
+  bool hides_ = false;
+  std::string note_;  // about since_
 };
 
 }  // namespace

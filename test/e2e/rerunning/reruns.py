@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 
-from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, skip, true_line
 from passes import AGAIN, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
@@ -189,6 +189,20 @@ def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
     expect_in("one of 2992 candidates: in a rerun, call 1700 of this line ran alone", because, "because")
+
+
+def one_of_two_candidates_is_not_proven_after_a_change_of_what_the_program_reads(machine):
+    """The rerun may have taken another way than the first run. A log that grows says nothing about that."""
+    if "reruns may write up to " not in machine.cudadiag("doctor").stdout:
+        skip("mounting overlays is not allowed here")
+    for file, grade in (("log", "proven"), ("progress", "inferred")):
+        machine.plan("fault stream=700 nth=2")
+        (machine.folder / file).write_text("as it was before\n")
+        changes = f'echo run {">>" if file == "log" else ">"}{file}; exec "$@"'
+        result = rerun(machine, "sh", "-c", changes, "sh", machine.build / "targets/many_streams")
+        found, because = evidence(machine.report())
+        expect(found, grade, f"grade, with stderr {result.stderr}")
+        expect(f"the first run changed {machine.folder / file}" in because, file == "progress", f"whether it is said in {because}")
 
 
 def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(machine):

@@ -60,6 +60,18 @@ TEST_CASE("one of several candidates is not proven by a rerun that isolation den
   }
 }
 
+TEST_CASE("one of several candidates is not proven by a rerun that saw a file which the first run changed") {
+  for (const bool one : {false, true}) {
+    Runs runs(one ? run_of_bad(0, 1) : run_of_two("good", "bad"));
+    runs.add(waited_for(run_of_bad(0, 1), 0));
+    runs.session.manifest.passes.back().otherwise = {"/home/user/state.json"};
+    const Failure failure = runs.look().failures.at(0);
+    CHECK(failure.evidence.grade() == (one ? Grade::proven : Grade::inferred));
+    CHECK(says(failure, "but the first run changed /home/user/state.json, so the rerun may have failed elsewhere") !=
+          one);
+  }
+}
+
 TEST_CASE("an operation failed alone only if a rerun proved it, and never a graph") {
   Runs runs(run_of_two("good", "bad"));
   CHECK_FALSE(analyse::failed_alone(runs.look().failures.at(0)));

@@ -128,6 +128,24 @@ TEST_CASE("a file that was written in place is named, not hidden") {
   const auto since = beginning.since({});
   CHECK(since.made.empty());
   CHECK(since.changed == std::vector<fs::path>{fs::current_path() / "input.txt"});
+  CHECK(since.grown == since.changed);
+}
+
+TEST_CASE("a file that only became longer is no other beginning, but one that was written anew or removed is") {
+  const Folder folder;
+  for (const char* name : {"log", "state", "gone"}) folder.add(name);
+  fs::last_write_time("input.txt", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  const Beginning beginning = Beginning::list({"program"});
+  std::ofstream("log", std::ios::app) << "more";
+  std::ofstream("state") << "neu";
+  for (const char* name : {"log", "state"}) {
+    fs::last_write_time(name, fs::file_time_type::clock::now() + std::chrono::hours(1));
+  }
+  fs::remove("gone");
+  const fs::path file = folder.outside() / "created";
+  std::ofstream(file) << supervise::written(beginning.since({}));
+  CHECK(supervise::otherwise(supervise::read_since(file)) ==
+        std::vector<fs::path>{fs::current_path() / "gone", fs::current_path() / "state"});
 }
 
 TEST_CASE("a file that the first run removed or renamed is named") {
@@ -136,7 +154,7 @@ TEST_CASE("a file that the first run removed or renamed is named") {
   const Beginning beginning = Beginning::list({"program"});
   fs::rename("input.txt", "claimed.txt");
   fs::remove_all("queue");
-  CHECK(supervise::note_on_beginning({{}, {}, beginning.since({}).removed, {}}, fs::current_path()) ==
+  CHECK(supervise::note_on_beginning({{}, {}, beginning.since({}).removed, {}, {}}, fs::current_path()) ==
         "reruns missed files that the first run removed: input.txt, queue");
 }
 
@@ -147,7 +165,7 @@ TEST_CASE("what a later rerun reads is what was stored, without names that were 
   folder.add("again");
   const fs::path log = fs::current_path() / "log\n1", again = fs::current_path() / "again",
                  file = folder.outside() / "file";
-  std::ofstream(file) << supervise::written({{log, again}, {"changed"}, {"gone"}, {}});
+  std::ofstream(file) << supervise::written({{log, again}, {"changed"}, {"gone"}, {}, {}});
   fs::last_write_time(file, fs::last_write_time(log));
   const auto whole = supervise::read_since(file);
   CHECK(whole.made == std::vector<fs::path>{log, again});
@@ -180,7 +198,7 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   fs::create_directory(outside / "unnamed");
   const auto made = beginning.since({}).made;
   CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
-  CHECK(supervise::note_on_beginning({made, {}, {}, {}}, outside / "there") ==
+  CHECK(supervise::note_on_beginning({made, {}, {}, {}, {}}, outside / "there") ==
         "reruns did not see what was created during the first run: new, " + (outside / "absent").string());
 }
 
