@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 #include "diagnose/words.h"
+#include "sass/kernel_accesses.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
 
@@ -173,6 +175,21 @@ std::optional<analyse::Candidate> node_of(const DeliveredRecycled& from, const s
   return candidate.operation == nullptr ? std::nullopt : std::optional(candidate);
 }
 
+// Returns whether the kernel's code uses the word at this offset of its parameters as an address.
+bool is_used(const std::vector<session::KernelCode>& codes, const std::string& kernel, std::uint32_t offset) {
+  bool known = false;
+  for (const session::KernelCode& code : codes) {
+    if (code.kernel != kernel) continue;
+    const auto calls = code.harmless_calls ? sass::Calls::harmless : sass::Calls::anything;
+    const auto found = sass::read_sass(code.text, {code.bank_offset, code.bank_size}, calls);
+    known = std::ranges::any_of(found.accesses, [&](const sass::CodeAccess& access) {
+      return std::ranges::count(access.origins, offset, &sass::Origin::offset) > 0;
+    });
+    if (!known) return false;
+  }
+  return known;
+}
+
 void relate(Finding& finding, Role role, const Location& location) {
   if (location.line > 0) finding.related.push_back({role, location});
 }
@@ -205,6 +222,7 @@ std::optional<Finding> finding_of(const DeliveredRecycled& from, const Process& 
     return located(line_of_user(symbolizer.stack(process, frames)));
   };
   ResolvedSite site = resolve(symbolizer, process, node->site(), session::kernel_id(process.record, *node->node));
+  if (from.may_be_leftover && !is_used(session.kernel_code, site.mangled, from.offset)) return std::nullopt;
   Finding finding;
   finding.kind = analyse::Kind::graph_stale_pointer;
   finding.title = "a CUDA graph is replayed with memory that belongs to another tensor";
@@ -225,10 +243,12 @@ std::optional<Finding> finding_of(const DeliveredRecycled& from, const Process& 
   relate(finding, Role::freed, freed);
   relate(finding, Role::taken, taken);
   explain(finding, from, freed, taken, session.manifest.working_directory);
-  finding.evidence = {analyse::Fact::rule,
+  finding.evidence = {from.may_be_leftover ? analyse::Fact::matched : analyse::Fact::rule,
                       fmt::format("PyTorch's allocator reported both, and the node has the address {:#x} in its "
-                                  "parameters; it is unknown whether the kernel uses it",
-                                  from.address)};
+                                  "parameters; {}",
+                                  from.address,
+                                  from.may_be_leftover ? "according to its code, the kernel uses it"
+                                                       : "it is unknown whether the kernel uses it")};
   return finding;
 }
 
@@ -236,10 +256,12 @@ std::optional<Finding> finding_of(const DeliveredRecycled& from, const Process& 
 
 void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer) {
   for (const Process& process : session.processes) {
+    std::set<std::uint32_t> graphs;  // one finding for each
     for (const session::Delivery& delivery : process.deliveries) {
-      if (!delivery.recycled) continue;
+      if (!delivery.recycled || graphs.contains(delivery.recycled->graph)) continue;
       auto finding = finding_of(*delivery.recycled, process, session, symbolizer);
       if (!finding) continue;
+      graphs.insert(delivery.recycled->graph);
       report.verdict = analyse::Verdict::cuda_failure;
       report.findings.push_back(std::move(*finding));
     }

@@ -210,9 +210,16 @@ std::optional<DeliveredRecycled> recycled_of(const Json& object) {
   for (const Json& each : *stacks) {
     if (!each.is_array()) return std::nullopt;
   }
-  return DeliveredRecycled{small("graph"),          small("node"),           small("offset"),
-                           large("address"),        large("begin"),          large("bytes"),
-                           frames_of((*stacks)[0]), frames_of((*stacks)[1]), frames_of((*stacks)[2])};
+  return DeliveredRecycled{small("graph"),
+                           small("node"),
+                           small("offset"),
+                           large("address"),
+                           large("begin"),
+                           large("bytes"),
+                           bool_of(object, "may_be_leftover"),
+                           frames_of((*stacks)[0]),
+                           frames_of((*stacks)[1]),
+                           frames_of((*stacks)[2])};
 }
 
 DeliveredNonFinite non_finite_of(const Json& object) {

@@ -140,6 +140,7 @@ struct DeliveredRecycled {
   std::uint32_t graph = 0, node = 0;                 // id in ProcessRecord::graphs, and the node's index
   std::uint32_t offset = 0;                          // of the address, in the node's parameters
   std::uint64_t address = 0, begin = 0, bytes = 0;   // the address, and the block at the time of the capture
+  bool may_be_leftover = false;                      // it is in a large structure, which may have unused words
   std::vector<DeliveredFrame> freed, taken, replay;  // innermost first
 };
 

@@ -286,8 +286,19 @@ session::KernelCode code_in(const evidence::ElfImage& image, const std::string& 
 }  // namespace
 
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state) {
-  if (std::ranges::none_of(state.session().processes, has_failed)) return {};
   std::set<std::string> kernels;
+  for (const session::Process& process : state.session().processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      const auto& recycled = delivery.recycled;
+      if (!recycled || !recycled->may_be_leftover || kernels.size() == kMostKernels) continue;
+      const session::Graph* graph = session::by_id(process.record.graphs, recycled->graph);
+      if (graph == nullptr || recycled->node >= graph->nodes.size()) continue;
+      const std::uint32_t kernel = session::kernel_id(process.record, graph->nodes[recycled->node]);
+      const std::string* name = session::by_id(process.record.functions, kernel);
+      if (name != nullptr) kernels.insert(*name);
+    }
+  }
+  if (std::ranges::none_of(state.session().processes, has_failed)) return {kernels.begin(), kernels.end()};
   for (const analyse::Failure& failure : state.analysis().failures) {
     if (!analyse::is_asynchronous(failure.kind) || !wire::cuda::has(failure.code, wire::cuda::bad_address)) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {

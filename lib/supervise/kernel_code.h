@@ -53,7 +53,8 @@ std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std
 // Finds the source lines of two instructions of a kernel in the images in `modules`, and stores them in the race.
 void add_lines(session::KernelRace& race, const std::string& kernel, const std::filesystem::path& modules);
 
-// Returns the mangled names of the kernels among the candidates of failures with an address error.
+// Returns the mangled names of the kernels among the candidates of failures with an address error, and of those nodes of
+// graphs about which only the code says whether they use memory of another tensor.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
 // Returns all code of these kernels. `modules` is the folder where the recorder stores images. Omits a kernel if some

@@ -53,12 +53,14 @@ words = []  # of graphs that are about to be instantiated
 
 
 class Graph:
+    """`uses`: addresses in its nodes, negative for those that may be leftovers."""
+
     def __init__(self, *uses):
         self.uses, self.replays = uses, 0
 
     def capture_end(self):
         """Ends the capture."""
-        words.extend((address, 7, node, 8 * node) for node, address in enumerate(self.uses))
+        words.extend((abs(address), 7, node, 8 * node, address < 0) for node, address in enumerate(self.uses))
 
     def instantiate(self):
         self.capture_end()
@@ -130,6 +132,21 @@ class Replays(unittest.TestCase):
                          [["fire", "give_back"], ["fire", "take"]])
         graph.replay()
         self.assertEqual(len(self.recycled()), 1)
+
+    def test_uses_that_may_be_leftovers_are_told_too_and_do_not_end_the_search(self):
+        for address in 1100, 1300, 1500:
+            allocator.take(address, 200)
+        graph = self.captured(-1100, -1300, 1500)
+        for address in 1100, 1300:
+            allocator.give_back(address)
+            allocator.take(address, 200)
+            graph.replay()
+        allocator.give_back(1500)
+        allocator.take(1500, 200)
+        graph.replay()
+        graph.replay()
+        self.assertEqual([(found["address"], found["may_be_leftover"]) for found in self.recycled()],
+                         [(1100, True), (1300, True), (1500, False)])
 
     def test_a_part_of_the_block_is_enough(self):
         allocator.take(1100, 200)

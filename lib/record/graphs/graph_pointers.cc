@@ -94,11 +94,13 @@ void* NodeAddresses::list() {
   return list;
 }
 
-void NodeAddresses::add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address) {
+void NodeAddresses::add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address,
+                        bool may_be_leftover) {
   static Mutex mutex;
   List* list = list_.load();
   const LockGuard lock(mutex);
-  if (list != nullptr && list->count < List::kMost) list->entries[list->count++] = {address, graph, node, offset, 0};
+  if (list == nullptr || list->count == List::kMost) return;
+  list->entries[list->count++] = {address, graph, node, offset, may_be_leftover};
 }
 
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
@@ -146,7 +148,7 @@ void GraphPointers::read(GraphDescription& graph, std::uint32_t id, Interner& in
     const auto each = [&](std::uint16_t offset, std::uint64_t address, std::size_t size) {
       const auto at = static_cast<std::uint32_t>(node);
       const bool live = add({at, offset, size != kWord, address, 0, 0});
-      if (live && size <= kSmallStructure) NodeAddresses::add(id, at, offset, address);
+      if (live) NodeAddresses::add(id, at, offset, address, size > kSmallStructure);
     };
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};

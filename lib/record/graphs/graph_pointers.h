@@ -39,14 +39,15 @@ class NodeAddresses {
  public:
   // Returns the list that the hook reads; null if there is no memory for it. The recorder adds to it from now on, and
   // never frees it. It has the number of entries (u32) and their limit (u32), then the entries. Each has a u64 address,
-  // and four u32: graph, node, offset and zero.
+  // and four u32: graph, node, offset, and 1 for a word that may be a leftover, because it is in a large structure.
   static void* list();
-  static void add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address);
+  static void add(std::uint32_t graph, std::uint32_t node, std::uint16_t offset, std::uint64_t address,
+                  bool may_be_leftover);
 
  private:
   struct Entry {
     std::uint64_t address;
-    std::uint32_t graph, node, offset, zero;
+    std::uint32_t graph, node, offset, may_be_leftover;
   };
   struct List {
     static constexpr std::uint32_t kMost = 1u << 16;

@@ -1,7 +1,9 @@
 """What reports say about memory: invalid pointers, and who holds how much. Each function's name says what it tests."""
 
+import os
+
 import targets
-from harness import expect, expect_in, expect_success, program, true_line
+from harness import HERE, expect, expect_in, expect_success, program, true_line
 
 
 def _memory_program(machine, name, options=()):
@@ -274,23 +276,41 @@ def graph_is_not_preferred_for_memory_that_lives_or_a_word_that_may_be_a_leftove
             expect(lines[1:], [_line_of("REPLAY LINE")[1]], f"{watch_by}, {how}: the other candidate")
 
 
-def _recycled(machine, what):
-    return machine.run(*program("recycled.py", what), options=["--graph-memory"])
+def _recycled(machine, what, watch_by="hooks"):
+    machine.environment["PATH"] = f"{HERE / 'programs/toolkit'}:{os.environ['PATH']}"
+    return machine.run(*program("recycled.py", what), options=["--graph-memory", f"--watch-by={watch_by}"])
 
 
 def a_replay_with_memory_of_another_tensor_is_told_with_all_lines(machine):
     result = _recycled(machine, "recycled")
     expect((result.returncode, result.stdout), (0, "done\n"), "the program's own end")
-    finding, = machine.report()["findings"]
-    lines = [true_line("recycled.py", f"{mark} LINE")[1] for mark in ("TRUE", "FREED", "TAKEN", "REPLAY")]
-    related = {each["role"]: each["line"] for each in finding["related"]}
-    expect([finding["location"]["line"], *(related.get(role) for role in ("freed", "taken", "replay"))], lines, "lines")
-    expect((finding["kind"], finding["cause"]["id"], finding["evidence"]["grade"]),
-           ("graph_stale_pointer", "recycled-graph-memory", "suspected"), "finding")
+    finding = _recycled_finding(machine, "TRUE")
+    expect(finding["evidence"]["grade"], "suspected", "grade")
     expect((finding["launch"]["kernel"], finding["launch"]["graph_node"]), ("sim_store_u32", {"index": 1, "of": 1, "replay": None}),
            "node")
     text = " ".join(result.stderr.split())
     expect_in("node 1 of the graph uses 4.0 KiB that were given back to PyTorch's allocator at", text, "cause")
+
+
+def a_replay_whose_kernel_gets_the_address_in_a_structure_is_told_if_its_code_uses_the_word(machine):
+    for watch_by in ("cupti", "hooks"):
+        _recycled(machine, "structure", watch_by)
+        finding = _recycled_finding(machine, "STRUCTURE")
+        expect(finding["evidence"]["grade"], "inferred", "grade")
+        expect_in("according to its code, the kernel uses it", finding["evidence"]["because"], "evidence")
+        sessions = machine.sessions()
+        result = _recycled(machine, "leftover", watch_by)
+        expect((result.returncode, result.stdout, result.stderr), (0, "done\n", ""), "the program's own end")
+        expect(machine.sessions(), sessions, "sessions")
+
+
+def _recycled_finding(machine, mark):
+    finding, = machine.report()["findings"]
+    lines = [true_line("recycled.py", f"{mark} LINE")[1] for mark in (mark, "FREED", "TAKEN", "REPLAY")]
+    related = {each["role"]: each["line"] for each in finding["related"]}
+    expect([finding["location"]["line"], *(related.get(role) for role in ("freed", "taken", "replay"))], lines, "lines")
+    expect((finding["kind"], finding["cause"]["id"]), ("graph_stale_pointer", "recycled-graph-memory"), "finding")
+    return finding
 
 
 def a_replay_with_memory_that_nobody_else_has_is_not_told(machine):

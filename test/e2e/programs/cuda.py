@@ -35,10 +35,10 @@ def stream():
     return handle
 
 
-def kernel(name, threads=1):
+def kernel(name, threads=1, code=b".version 6.0\n.target sm_50\n.address_size 64\n"):
     """Returns (launch, parameters): launch(stream, parameters, None) runs the kernel in one block of threads."""
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    check(driver.cuModuleLoadData(ctypes.byref(module), b".version 6.0\n.target sm_50\n.address_size 64\n"))
+    check(driver.cuModuleLoadData(ctypes.byref(module), code))
     check(driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
     parameters = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.pointer(ctypes.c_int(0)), ctypes.c_void_p))
     one, zero = ctypes.c_uint(1), ctypes.c_uint(0)

@@ -13,6 +13,7 @@ from ..stacks import frames_of_places, places_from, without_own_frames
 from ..whole_program import replace, when_torch_is_there
 
 MOST_FINDINGS = 8
+MOST_UNCERTAIN = 64
 
 
 class Block:
@@ -38,10 +39,9 @@ class Words:
         self.list = (ctypes.c_char * (self.head + limit * self.entry)).from_address(at)
 
     def take(self):
-        """Returns the entries since the last call: (address, graph, node, offset)."""
+        """Returns the entries since the last call: (address, graph, node, offset, whether it may be a leftover)."""
         count, _ = self.struct.unpack_from(self.HEAD, self.list)
-        entries = [self.struct.unpack_from(self.ENTRY, self.list, self.head + at * self.entry)[:4]
-                   for at in range(count)]
+        entries = [self.struct.unpack_from(self.ENTRY, self.list, self.head + at * self.entry) for at in range(count)]
         self.struct.pack_into("=I", self.list, 0, 0)
         return entries
 
@@ -50,10 +50,10 @@ class Watch:
     def __init__(self, library):
         import weakref
         self.library, self.words = library, None
-        self.graphs = weakref.WeakKeyDictionary()  # graph -> [(block, (address, graph, node, offset))]
+        self.graphs = weakref.WeakKeyDictionary()  # graph -> [(block, entry of Words)]
         self.blocks = {}  # those that graphs use and that are not given back, by address
         self.given_back = []
-        self.found = 0
+        self.found = self.uncertain = 0
         self.tracing = False
 
     def prepare(self):
@@ -104,19 +104,31 @@ class Watch:
                 each.taken, each.taken_at = places_from(sys._getframe(1)), address
 
     def replayed(self, graph, frame):
-        if self.found >= MOST_FINDINGS:
-            return
-        uses = self.graphs.get(graph, ())
-        for block, (address, number, node, offset) in uses:
-            if block.taken is None:
+        """Tells of the first certain use, after which the graph is not followed, and of all that may be leftovers: the
+        report knows from the kernels' code which of these are used."""
+        kept = []
+        for block, use in self.graphs.get(graph, ()):
+            may_be_leftover = use[4]
+            if block.taken is None or (self.uncertain >= MOST_UNCERTAIN if may_be_leftover else self.found >= MOST_FINDINGS):
+                kept.append((block, use))
                 continue
-            self.found += 1
-            del self.graphs[graph]  # one finding for each graph
-            stacks = [frames_of_places(each) for each in (block.freed, block.taken, places_from(frame))]
-            recorder.deliver(to_json({
-                "kind": "recycled", "graph": number, "node": node, "offset": offset, "address": address,
-                "begin": block.address, "bytes": block.end - block.address, "stacks": stacks}))
-            return
+            self.tell(block, use, frame)
+            if may_be_leftover:
+                self.uncertain += 1
+            else:
+                self.found += 1
+                kept = []
+                break
+        self.graphs[graph] = kept
+
+    @staticmethod
+    def tell(block, use, frame):
+        address, number, node, offset, may_be_leftover = use
+        stacks = [frames_of_places(each) for each in (block.freed, block.taken, places_from(frame))]
+        recorder.deliver(to_json({
+            "kind": "recycled", "graph": number, "node": node, "offset": offset, "address": address,
+            "begin": block.address, "bytes": block.end - block.address, "may_be_leftover": bool(may_be_leftover),
+            "stacks": stacks}))
 
 
 def blocks_of(words):
