@@ -39,7 +39,7 @@ struct Rule {
   std::optional<Progress> after;
   bool at_once = false;  // `fault`: happens even if no call asks for errors
   bool unseen = false;   // `fault`: stops all work, but calls succeed until one asks for errors
-  bool beside = false;   // `fail`: waits until a call on another thread has ended
+  bool beside = false;   // `fail`: waits until another thread begins a call
   bool fired = false;
   std::uint64_t first_run = 1, last_run = UINT64_MAX;  // the runs to which the rule applies
 };
