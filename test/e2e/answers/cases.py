@@ -494,7 +494,9 @@ def core_shows_what_a_disassembler_says(machine):
     expect(instruction("echo '/*0070*/ EXIT ;'\n", "/*0160*/ NOP;"), None, "a text that is not whole")
     expect(instruction("echo '/*0070*/ EXIT ;'; exit 1\n"), None, "a tool that fails")
     expect(instruction("echo '/*0070*/ EXIT ;'; kill -SEGV $$\n"), None, "a tool that crashes")
-    expect(instruction("echo '/*0070*/ EXIT ;'; exec sleep 1000\n"), None, "a tool that hangs")
+    tool.write_text("#!/bin/sh\necho '/*0170*/ BRA 0x170;'\necho '/*0070*/ EXIT ;'\nexec sleep 1000\n")
+    found = json.loads(expect_success(machine.cudadiag("core", dump, "--json")).stdout)["instruction"]
+    expect(found, None, "a tool that hangs, for which cudadiag waits 10 s")
 
 
 def nodes_of_a_graph_are_listed(machine):

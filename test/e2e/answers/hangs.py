@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, program
 
@@ -62,6 +63,7 @@ def _until(machine, run, shows, *words):
             status = json.loads(result.stdout)
             if status["running"] and status["processes"] and shows(status["processes"][0]):
                 return status
+        time.sleep(0.1)  # leaves the processor to the run
 
 
 def _kept_waiting(process):

@@ -121,17 +121,22 @@ def _waits_for(seconds):
     return lambda process: process["calls"] and (process["calls"][0]["seconds"] or 0) > seconds
 
 
-def _interrupted(machine, name, at_signal=(), seconds=10, keys=1, whole_group=False, finishes=False):
-    """Returns the text and the JSON report of a run that was interrupted after it had waited for some time."""
+def _begin(machine, name, at_signal=()):
     machine.plan(HOLD)
     folder = machine.folder / name
-    run = machine.start(*machine.command("run", "-o", folder, "--json", f"{folder}.json", "--",
-                                         machine.build / "targets/stalls", "events", *at_signal),
-                        start_new_session=True)
+    return machine.start(*machine.command("run", "-o", folder, "--json", f"{folder}.json", "--",
+                                          machine.build / "targets/stalls", "events", *at_signal),
+                         start_new_session=True)
+
+
+def _interrupt(machine, run, name, seconds=6, keys=1, whole_group=False, handled=False, finishes=False):
+    """Returns the text and the JSON report of a run that was interrupted after it had waited for some time. `handled`: the
+    program handles the first signal."""
+    folder = machine.folder / name
     _until(machine, run, _waits_for(seconds), "-o", folder)
     for _ in range(keys):
         (os.killpg if whole_group else os.kill)(run.pid, signal.SIGINT)
-        if at_signal == ["goes-on"]:
+        if handled:
             _until_handled(machine, folder)
     if finishes:
         _let_continue(run)
@@ -154,10 +159,13 @@ def _until_handled(machine, folder):
 
 def interrupted_hang_is_a_finding_with_its_line(machine):
     where = _mark("TRUE LINE events")
-    for name, options, status in (("dies", {}, -signal.SIGINT), ("group", {"whole_group": True}, -signal.SIGINT),
-                                  ("exits", {"at_signal": ["exits"]}, 3),
-                                  ("twice", {"at_signal": ["goes-on"], "keys": 2}, -signal.SIGINT)):
-        code, err, report = _interrupted(machine, name, **options)
+    runs = [(name, _begin(machine, name, at_signal), options, status)
+            for name, at_signal, options, status in (("dies", [], {}, -signal.SIGINT),
+                                                     ("group", [], {"whole_group": True}, -signal.SIGINT),
+                                                     ("exits", ["exits"], {}, 3),
+                                                     ("twice", ["goes-on"], {"keys": 2, "handled": True}, -signal.SIGINT))]
+    for name, run, options, status in runs:
+        code, err, report = _interrupt(machine, run, name, **options)
         expect(code, status, f"{name}: status, with {err}")
         expect_in(f"cudadiag: interrupted while spin (stalls.cc:{where[1]}) had been running for ", err, name)
         expect((report["verdict"], len(report["findings"])), ("cuda_failure", 1), name)
@@ -175,8 +183,10 @@ def interrupted_hang_is_a_finding_with_its_line(machine):
 
 
 def interrupted_work_that_may_be_healthy_is_no_finding(machine):
-    for name, options in (("soon", {"seconds": 1}), ("finishes", {"at_signal": ["goes-on"], "finishes": True})):
-        _, err, report = _interrupted(machine, name, **options)
+    runs = [("finishes", _begin(machine, "finishes", ["goes-on"]), {"handled": True, "finishes": True}),
+            ("soon", _begin(machine, "soon"), {"seconds": 1})]
+    for name, run, options in reversed(runs):
+        _, err, report = _interrupt(machine, run, name, **options)
         expect(("interrupted while" in err, report["findings"]), (False, []), f"{name}: {err}")
 
 
