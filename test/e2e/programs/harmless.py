@@ -1,4 +1,5 @@
-"""harmless.py KIND: does ordinary things that change only the program's own files, then launches as probe.py does."""
+"""harmless.py KIND...: does ordinary things that change only the program's own files, then launches as probe.py does. Prints
+each kind once it is done."""
 
 import asyncio
 import ctypes
@@ -88,7 +89,7 @@ def _shared_name():
 
 def names_a_nameless_file_in_shared_memory():
     number = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR, 0o600)
-    os.link(f"/proc/self/fd/{number}", _shared_name(), follow_symlinks=True)
+    os.link(f"/proc/self/fd/{number}", _shared_name(), src_dir_fd=number)  # with this argument, Python follows links
     os.close(os.open(_shared_name(), os.O_RDWR))
     os.unlink(_shared_name())
 
@@ -383,5 +384,7 @@ def compiles():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    for kind in sys.argv[1:]:
+        globals()[kind]()
+        print("done:", kind, flush=True)
     import probe  # noqa: F401, launches once it is imported
