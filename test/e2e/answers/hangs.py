@@ -5,13 +5,12 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, program
+from harness import DATA, FAULT, HERE, copy_session, expect, expect_in, expect_success, program
 
 SOURCE = HERE.parent / "targets/stuck.cc"
 SHAPES = {
@@ -186,12 +185,16 @@ def ranks_of_a_large_job_are_compared_although_their_sessions_are_closed(machine
     away.communicate()
     (one,) = (machine.folder / "one").glob("2*")
     (area,) = (one / "record").glob("*.area")
-    data, pid = area.read_bytes(), area.stem
+    pid = area.stem
+    places = [found.start() for found in re.finditer(copied, area.read_bytes())]
     for rank in (rank for rank in range(count) if rank != 1):
         copy = machine.folder / f"job/20200101-000000-{rank + 1}"
-        shutil.copytree(one, copy, ignore=shutil.ignore_patterns("*.area"))
-        (copy / f"record/{10000 + rank}.area").write_bytes(
-            data[:16] + (10000 + rank).to_bytes(4, "little") + data[20:].replace(copied, b"%04d" % rank))
+        copy_session(one, copy)
+        with open(copy / "record" / area.name, "r+b") as file:
+            for at, bytes_there in ((16, (10000 + rank).to_bytes(4, "little")), *((at, b"%04d" % rank) for at in places)):
+                file.seek(at)
+                file.write(bytes_there)
+        (copy / "record" / area.name).rename(copy / f"record/{10000 + rank}.area")
         (copy / "manifest.json").write_text(re.sub(rf"\b{pid}\b", str(10000 + rank), (one / "manifest.json").read_text()))
     found = json.loads(expect_success(machine.cudadiag("ranks", "job", "--json")).stdout)["ranks"]
     expect((found["collective"], found["difference"], len(found["ranks"])), (3, "absence", count), "answer")
@@ -221,7 +224,7 @@ def ranks_of_several_machines_are_collected_under_other_names(machine):
         machine.environment["RANK"] = rank
         machine.run(*program("ten_launches.py"), options=["-o", f"of-{rank}"])
         (session,) = (machine.folder / f"of-{rank}").glob("2*")
-        shutil.copytree(session, machine.folder / f"job/node{rank}")
+        copy_session(session, machine.folder / f"job/node{rank}")
     for words in (["job"], ["job/node0", "job/node1"], ["job", "job/node1"]):
         told = expect_success(machine.cudadiag("ranks", *words)).stdout
         expect_in("cudadiag: first failure in 2 sessions: rank 0", told, str(words))

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from harness import FAULT, expect, expect_in, expect_success, faulty, program, skip, true_line
+from harness import FAULT, copy_session, expect, expect_in, expect_success, faulty, program, skip, true_line
 from passes import AGAIN, bisect, rerun
 
 ONCE = AGAIN + " run=1"
@@ -19,7 +19,7 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     root = machine.state / "cudadiag"
     first = root / machine.sessions()[0]
     for n in range(1, 20):
-        shutil.copytree(first, root / f"20200101-0000{n:02}-1")
+        copy_session(first, root / f"20200101-0000{n:02}-1")
     oldest = root / "20200101-000001-1"
     (oldest / "weights.bin").write_text("mine")
     model = root / "20190101-000000-77"
@@ -40,7 +40,7 @@ def sessions_are_named_by_number_beginning_and_name(machine):
     root = machine.state / "cudadiag"
     (first,) = machine.sessions()
     older = "20190101-000000-77"
-    shutil.copytree(root / first, root / older)
+    copy_session(root / first, root / older)
     for named, meant in (("1", first), ("2", older), ("2019", older), (older, older), (first[:-1], first), ("latest", first)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
     expect_success(machine.cudadiag("env"))  # creates a session that no program uses, and that list omits
@@ -50,7 +50,7 @@ def sessions_are_named_by_number_beginning_and_name(machine):
                                ("20", "session 20 does not exist: there are only 2 sessions; run: cudadiag list"),
                                ("2077", "session 2077 does not exist; to list all sessions: cudadiag list")):
             expect(machine.cudadiag(command, named).stderr, f"cudadiag: {message}\n", f"{command} {named}")
-    shutil.copytree(root / first, root / "20190101-000000-78")
+    copy_session(root / first, root / "20190101-000000-78")
     expect(machine.cudadiag("report", "2019").stderr, "cudadiag: 2 session names begin with 2019; the newest is "
            "20190101-000000-78; choose one by its number in cudadiag list\n", "an ambiguous beginning")
 
@@ -73,8 +73,8 @@ def number_of_a_session_comes_before_a_file_of_that_name(machine):
     root = machine.state / "cudadiag"
     (newest,) = machine.sessions()
     older, own = "20190101-000000-77", machine.folder / "1"
-    shutil.copytree(root / newest, root / older)
-    shutil.copytree(root / newest, own)
+    copy_session(root / newest, root / older)
+    copy_session(root / newest, own)
     (machine.folder / "2").write_text("mine")
     for named, meant in (("1", newest), ("2", older)):
         expect_in(f"session {root / meant}", expect_success(machine.cudadiag("dump", named)).stdout.splitlines()[0], named)
@@ -116,8 +116,9 @@ def service_is_as_new_as_its_latest_recording(machine):
     (prepared,) = machine.sessions()
     (machine.state / "cudadiag" / prepared).rename(machine.state / "cudadiag/20190101-000000-77.incomplete")
     exports = exports.replace(prepared.removesuffix(".incomplete"), "20190101-000000-77")
-    for _ in range(20):
-        machine.run(*program("ten_launches.py"))
+    machine.run(*program("ten_launches.py"))
+    for n in range(1, 20):
+        copy_session(machine.state / "cudadiag" / machine.sessions()[-1], machine.state / f"cudadiag/20200102-0000{n:02}-1")
     machine.plain("sh", "-c", exports + 'exec "$@"', "sh", *program("ten_launches.py", "service"))
     later = 2_000_000_000  # after every run, although they end within one second
     os.utime(machine.state / "cudadiag/20190101-000000-77.incomplete/record", (later, later))
@@ -161,7 +162,7 @@ def numbers_of_sessions_of_one_second_stay_the_same(machine):
     (first,) = machine.sessions()
     newest_first = [f"20200101-000000-{pid}" for pid in (20, 10, 9, 8)]
     for name in newest_first:
-        shutil.copytree(root / first, root / name)
+        copy_session(root / first, root / name)
     shutil.rmtree(root / first)
 
     def listed():
@@ -180,7 +181,7 @@ def sessions_are_kept_and_removed_by_name(machine):
     (first,) = machine.sessions()
     old = [f"20200101-0000{n:02}-1" for n in range(1, 21)]
     for name in old:
-        shutil.copytree(root / first, root / name)
+        copy_session(root / first, root / name)
     expect_success(machine.cudadiag("keep", old[0]))
     machine.run(*program("ten_launches.py"))
     left = machine.sessions()
@@ -211,7 +212,7 @@ def env_removes_old_sessions_too(machine):
     root = machine.state / "cudadiag"
     (first,) = machine.sessions()
     for n in range(1, 21):
-        shutil.copytree(root / first, root / f"20200101-0000{n:02}-1")
+        copy_session(root / first, root / f"20200101-0000{n:02}-1")
     said = expect_success(machine.cudadiag("env")).stderr
     expect_in("removed 2 old sessions (20200101-000001-1 to 20200101-000002-1): ", said, "message")
     expect((root / "20200101-000002-1").exists(), False, "whether an old session is still there")
@@ -315,7 +316,7 @@ def _foreign(machine, **manifest):
     """Creates a session in the folder "foreign", with these members in its manifest."""
     machine.run(*program("ten_launches.py"))
     folder = machine.folder / "foreign"
-    shutil.copytree(machine.state / "cudadiag" / machine.sessions()[-1], folder)
+    copy_session(machine.state / "cudadiag" / machine.sessions()[-1], folder)
     file = folder / "manifest.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **manifest}))
     return folder
