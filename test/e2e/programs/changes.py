@@ -1,21 +1,16 @@
 """changes.py KIND PLACE: changes something outside itself once, then launches ten kernels, the third of which may be
-planned to fail. PLACE is a folder that belongs to another program."""
+planned to fail. PLACE is a folder that belongs to another program. A kind imports the large modules that only it needs."""
 
 import array
 import ctypes
 import fcntl
-import mmap
 import os
 import pathlib
 import resource
-import shutil
 import signal
 import socket
-import sqlite3
 import struct
-import subprocess
 import sys
-import threading
 import time
 
 import cuda
@@ -65,10 +60,12 @@ def appends_on_a_mount():
 
 
 def appends_in_a_shell():
+    import subprocess
     subprocess.run(["sh", "-c", f"echo {PASS} >> {PLACE}/count"], check=True)
 
 
 def appends_in_a_thread():
+    import threading
     failed = []
 
     def work():
@@ -84,6 +81,7 @@ def appends_in_a_thread():
 
 
 def appends_in_a_session_of_its_own():
+    import subprocess
     subprocess.run(["setsid", "-w", sys.executable, "-c", f"open('{PLACE}/count', 'a').write('x\\n')"], check=True)
 
 
@@ -105,6 +103,7 @@ def truncates():
 
 
 def maps():
+    import mmap
     with open(PLACE / "mapped", "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         memory[0] += 1
 
@@ -114,6 +113,7 @@ def removes():
 
 
 def removes_a_folder():
+    import shutil
     shutil.rmtree(sorted((PLACE / "folders").iterdir())[0])
 
 
@@ -139,6 +139,7 @@ def makes_a_lock():
 
 
 def copies():
+    import shutil
     shutil.copy(__file__, PLACE / "made" / str(next_number(PLACE / "made")))
 
 
@@ -200,11 +201,13 @@ def changes_flags():
 
 
 def commits():
+    import subprocess
     subprocess.run(["git", "-C", str(PLACE / "tree"), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q",
                     "--allow-empty", "-m", PASS], check=True)
 
 
 def inserts():
+    import sqlite3
     with sqlite3.connect(PLACE / "rows.db") as database:
         database.execute("insert into rows values (?)", (PASS,))
 
@@ -270,6 +273,7 @@ def listens_without_a_name():
 
 
 def leaves_a_daemon():
+    import subprocess
     subprocess.Popen(["setsid", "sh", "-c", f"echo {PASS} >> {PLACE}/count; exec sleep 5"], stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.3)
@@ -287,6 +291,7 @@ while True:
 
 
 def leaves_a_server():
+    import subprocess
     subprocess.Popen([sys.executable, "-c", SERVER, str(PLACE)], start_new_session=True, stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(500):

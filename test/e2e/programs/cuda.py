@@ -3,7 +3,7 @@ operation is the program's."""
 
 import ctypes
 import functools
-import pathlib
+import os
 import sys
 
 driver = ctypes.CDLL("libcuda.so.1")
@@ -24,9 +24,9 @@ def start():
 
 def allocate_as_pytorch_does():
     """Allocates through a library that has the name of PyTorch's allocator, if the test has put it into the folder."""
-    library = pathlib.Path("libc10_cuda.so")
-    if library.exists():
-        check(ctypes.CDLL(library.absolute()).fake_allocate(ctypes.c_size_t(64)))
+    library = os.path.abspath("libc10_cuda.so")
+    if os.path.exists(library):
+        check(ctypes.CDLL(library).fake_allocate(ctypes.c_size_t(64)))
 
 
 def stream():

@@ -1,8 +1,6 @@
 """Ten launches, the third of which may be planned to fail. Its arguments select what else it does."""
 
 import os
-import signal
-import subprocess
 import sys
 
 import cuda
@@ -12,6 +10,8 @@ RERUN = os.environ.get("CUDADIAG_PASS") == "confirm"
 
 def start_sleeper():
     """Starts a process that outlives this one, in a separate session."""
+    import subprocess
+
     sleeper = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print("sleeper", sleeper.pid, flush=True)
@@ -27,6 +27,8 @@ if "writes" in sys.argv:
 if "sleeper" in sys.argv:
     start_sleeper()
 if "rerun-hangs" in sys.argv and RERUN:
+    import signal
+
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print("hanging", flush=True)
     while True:
