@@ -313,7 +313,7 @@ def killed_at_any_moment_the_record_is_whole(machine):
     counter = machine.folder / "counter"
     counter.write_bytes(bytes(16))
     with open(counter, "r+b") as file, mmap.mmap(file.fileno(), 16) as words:
-        for kill in range(int(os.environ.get("CUDADIAG_KILLS", "25"))):
+        for kill in range(int(os.environ.get("CUDADIAG_KILLS", "8"))):
             words[:] = bytes(16)
             kept = machine.folder / "kept"
             moment = moments.randrange(1, 3 * horizon)
