@@ -35,7 +35,7 @@ class Machine:
         self.wrapper = []  # a command that starts cudadiag
         self.runs = self.gpu / "control_lock"
         self.environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",  # `python3` is the tests' Python
             "HOME": str(self.folder),
             "XDG_STATE_HOME": str(self.state),
             "TMPDIR": str(self.folder),

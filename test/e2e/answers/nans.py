@@ -1,9 +1,9 @@
 """The first NaN that a PyTorch program uses. Each function's name says what it tests. CUDADIAG_TORCH_PYTHON is the path
-of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip and say
-so."""
+of an interpreter that has PyTorch; the default is python3. Without PyTorch, the tests skip and say so."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +13,7 @@ TRAINING = HERE / "programs/nan_training.py"
 
 
 def _python(machine):
-    python = os.environ.get("CUDADIAG_TORCH_PYTHON", sys.executable)
+    python = os.environ.get("CUDADIAG_TORCH_PYTHON") or shutil.which("python3")
     if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
         skip(f"{python} has no PyTorch; set CUDADIAG_TORCH_PYTHON to one that has it")
     machine.environment["PYTHONWARNINGS"] = "ignore"

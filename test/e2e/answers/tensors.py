@@ -1,6 +1,5 @@
 """Origins of bad values, and races between tensors. Each function's name says what it tests. CUDADIAG_TORCH_PYTHON is
-the path of an interpreter that has PyTorch; the default is the one that runs the tests. Without PyTorch, the tests skip
-and say so."""
+the path of an interpreter that has PyTorch; the default is python3. Without PyTorch, the tests skip and say so."""
 
 import json
 import re

@@ -35,9 +35,10 @@ def test_{number:03}():
 def _interpreter(*modules):
     """Returns an interpreter that has these modules: python3 from PATH, or the distribution's."""
     for interpreter in ("python3", "/usr/bin/python3"):
-        asked = subprocess.run([interpreter, "-c", "import " + ", ".join(modules)], capture_output=True)
+        asked = subprocess.run([interpreter, "-c", f"import sys, {', '.join(modules)}; print(sys.executable)"],
+                               capture_output=True, text=True)
         if asked.returncode == 0:
-            return interpreter
+            return asked.stdout.strip()
     return skip("no Python here has " + " and ".join(modules))
 
 
