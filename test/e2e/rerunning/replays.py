@@ -288,7 +288,7 @@ def every_replay_counts(machine):
 def hanging_launch_is_ended(machine):
     _, folder, _ = save_launch(machine, "through")
     machine.plan("hang kernel=sim_store_through")
-    found = replay_launch(machine, "--time-limit", "10", folder, status=1)
+    found = replay_launch(machine, "--time-limit", "3", folder, status=1)
     expect((found["outcome"], found["runs"]["hung"]), ("hangs", 1), "outcome")
 
 
