@@ -115,6 +115,12 @@ def overflows():
     print(difference.sum().item(), file=OUT)
 
 
+def through_eight_bits():
+    x = torch.tensor([1.0, 3000.0])
+    small = x.to(torch.float8_e4m3fn)  # NAN
+    print(small.float().sum().item(), file=OUT)
+
+
 def in_place():
     x = torch.ones(3)
     x[1] = -1
@@ -337,8 +343,8 @@ def overwritten():
     return x.tolist()
 
 
-FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows, in_place,
-         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors,
+FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows,
+         through_eight_bits, in_place, into_another, in_thread, recomputed, in_custom_backward, by_many_tensors,
          by_all_of_many_tensors, by_a_subclass, printed_as_a_subclass, copied, second_of_two_written, refused, asserted,
          refused_by_a_distribution, saved, loaded_data, under_vmap, under_grad, after_transforms, after_nested_tensors,
          in_a_view, kept_gradient)

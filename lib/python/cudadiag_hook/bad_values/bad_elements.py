@@ -118,10 +118,11 @@ def about_root(call, tensor, place):
         about["infinite"] = {"operator": operator, "stack": about_place(source_place)["stack"]}
     if tensor is None or tensor.device.type == "meta":
         return about
-    if tensor.dtype.is_complex:
-        tensor = sys.modules["torch"].view_as_real(tensor.resolve_conj())
+    dtype, tensor = tensor.dtype, as_floats(tensor)
+    if tensor is None:
+        return about
     about.update(first_bad(tensor))
-    about["dtype"] = str(tensor.dtype).replace("torch.", "")
+    about["dtype"] = str(tensor.dtype if dtype.is_complex else dtype).replace("torch.", "")
     if on_host_now(tensor):
         about["arguments"] = arguments(call)
         if call.facts.pointwise:

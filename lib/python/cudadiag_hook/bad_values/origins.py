@@ -223,10 +223,11 @@ def extremes(tensor):
         return None, None
     if tensor.dtype.is_complex or is_capturing():
         return None, None
-    if as_floats(tensor) is None and str(tensor.dtype).rpartition(".")[2] not in INTEGERS:
-        return None, None
     with Guard():
-        least, greatest = torch.aminmax(tensor)
+        floats = as_floats(tensor)
+        if floats is None and str(tensor.dtype).rpartition(".")[2] not in INTEGERS:
+            return None, None
+        least, greatest = torch.aminmax(tensor if floats is None else floats)
         return least.item(), greatest.item()
 
 

@@ -7,7 +7,8 @@ PAGE = 64  # checks per page; with larger pages, more objects wait for grades, a
 FEW, SMALL = 4, 1 << 16  # with at least FEW results, those of at most SMALL elements share kernels
 INFINITY = float("inf")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-known_floats = {}  # by dtype, except complex ones: whether its name is one of FLOATS
+known_floats = {}  # by dtype, except complex ones: whether its name is one of FLOATS, or SMALL_FLOAT
+SMALL_FLOAT = "float8_"  # the names of types of 8 bits begin so; few operators take them, and bfloat16 has all their values
 
 
 class Reach:
@@ -26,17 +27,21 @@ def grade_of(greatest, least):
 
 
 def as_floats(tensor):
-    """Returns the tensor, or a complex tensor viewed as real numbers; None if it has no elements to check."""
+    """Returns the tensor, a complex tensor viewed as real numbers, or a copy of one with a type of 8 bits; None if it has
+    no elements to check."""
     dtype = tensor.dtype
     is_float = known_floats.get(dtype)
     if is_float is None and not dtype.is_complex:
-        is_float = known_floats[dtype] = str(dtype).rpartition(".")[2] in FLOATS
+        name = str(dtype).rpartition(".")[2]
+        is_float = known_floats[dtype] = SMALL_FLOAT if name.startswith(SMALL_FLOAT) else name in FLOATS
     if is_float is False:
         return None
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.is_meta or tensor.numel() == 0 or \
             tensor._is_zerotensor() or tensor.is_nested:  # zero tensors have no memory; nested ones have no shape
         return None
+    if is_float is SMALL_FLOAT:
+        return tensor.to(torch.bfloat16)
     return tensor if is_float else as_floats(torch.view_as_real(tensor.resolve_conj()))
 
 
