@@ -15,6 +15,7 @@
 
 #include "base/demangle.h"
 #include "base/text.h"
+#include "session/library_paths.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/dwarf_lines.h"
 
@@ -123,8 +124,10 @@ int open_with_build_id(const fs::path& path, const std::string& build_id) {
 
 // A callback for libdwfl that finds separate debug information by build-id or debug link. Searches only this machine;
 // libdwfl's default callback queries network servers if DEBUGINFOD_URLS is set. The build-id must match.
+// Finds none for libraries that are not the user's: reports need no lines of these, and libc's file takes 0.1 s to read.
 int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
                     GElf_Word, char** found) {
+  if (file_name != nullptr && !session::is_module_of_users(file_name)) return -1;
   GElf_Addr bias = 0;
   Elf* elf = dwfl_module_getelf(module, &bias);
   const std::string id = elf ? build_id_of(elf) : std::string();

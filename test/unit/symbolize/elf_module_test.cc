@@ -43,6 +43,14 @@ TEST_CASE("a plain function has its line and both its names") {
   }
 }
 
+TEST_CASE("the separate debug file of a library that is not the user's is not read") {
+  const fs::path copy = fs::path(FIXTURE_LINKED).replace_filename("libtorch.so");
+  fs::copy_file(FIXTURE_LINKED, copy, fs::copy_options::overwrite_existing);
+  CHECK(ElfModule(FIXTURE_LINKED, "").has_lines());
+  CHECK_FALSE(ElfModule(copy, "").has_lines());
+  fs::remove(copy);
+}
+
 TEST_CASE("inlined functions are separate frames, innermost first") {
   for (const auto& path : kWithLines) {
     INFO(path);
