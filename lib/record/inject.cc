@@ -132,7 +132,9 @@ void before_fork() {
   if (!self.asked) introduce(*recorder, self);
   if (self.state == nullptr) return;
   const Inside inside(self);
-  self.fork_site = recorder->note_fork(*self.state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::uint32_t site = recorder->note_fork(*self.state, frame);
+  self.fork_site = static_cast<std::uint16_t>(site <= UINT16_MAX ? site : 0);
 }
 
 void begin_child() {
@@ -231,18 +233,14 @@ bool own_this_process() {
   }
 }
 
-void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  ThisThread* found = &t_this;
-  asm("" : "+r"(found));  // reads the address of t_this only once, because each access may be a function call
-  ThisThread& self = *found;
+// Handles all callbacks but those of driver calls on a thread that the recorder knows.
+[[gnu::noinline]] void other_callback(ThisThread& self, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                      const void* data, std::uintptr_t frame) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr || self.inside || self.quiet) [[unlikely]]
-    return see_on_the_side(recorder, self, domain, id, data);
-  if (!self.asked) [[unlikely]]
-    introduce(*recorder, self);
-  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (recorder == nullptr || self.inside || self.quiet) return see_on_the_side(recorder, self, domain, id, data);
+  if (!self.asked) introduce(*recorder, self);
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]] {
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     call.callbackSite == CUPTI_API_ENTER ? enter_driver_call(*recorder, self, id, call, frame)
                                          : leave_driver_call(*recorder, self, id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
@@ -250,6 +248,20 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     resource(*recorder, self, id, *static_cast<const CUpti_ResourceData*>(data), frame);
   }
+}
+
+// `known` is the thread's own data, or null. Only jumps to other functions, so that no register must be saved.
+void CUPTIAPI callback(void* known, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  ThisThread& self = known != nullptr ? *static_cast<ThisThread*>(known) : this_thread();
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || recorder == nullptr || self.inside || self.quiet || !self.asked)
+      [[unlikely]] {
+    return other_callback(self, domain, id, data, frame);
+  }
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+  return call.callbackSite == CUPTI_API_ENTER ? enter_driver_call(*recorder, self, id, call, frame)
+                                              : leave_driver_call(*recorder, self, id, call, frame);
 }
 
 // Returns true if a driver call could block forever. This happens in a signal handler that interrupted a driver call of

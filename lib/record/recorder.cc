@@ -39,6 +39,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   calls_.enable(options.record.races || options.record.code);
   start_saving();
+  operations_.started();
   if (options.record.end_on_failure) failed_calls_.end_process();
   if (!awaits_core_dump()) return true;
   operations_.exclusive_wait().expect_dump(core_dump_.arm(driver_, interner_, options.folder, area_.start()));
@@ -148,13 +149,19 @@ void Recorder::enter_driver_call(ThreadState* thread, std::uint32_t id, const CU
     return enter_unrecorded(id, rule, data);
   if (thread->open.record != nullptr) [[unlikely]]
     interrupt(*thread);
-  wire::store(thread->entry, wire::thread::kCallTicks, ticks());
-  wire::store(thread->entry, wire::thread::kCallId, id);
-  wire::store(thread->entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
-  if (rule.role == Role::operation) [[likely]]
-    operations_.enter(*thread, id, rule, data, frame);
-  if (!rule.only_issues) [[unlikely]]
-    enter_other(*thread, id, rule, data, frame);
+  std::byte* entry = thread->entry;
+  wire::store(entry, wire::thread::kCallTicks, ticks());
+  wire::store(entry, wire::thread::kCallId, id);
+  wire::store(entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
+  if (rule.kind == wire::operation::Kind::kernel && operations_.plain()) [[likely]]
+    return operations_.enter(*thread, id, kernel_rule(rule), data, frame, true);
+  enter_any(*thread, id, rule, data, frame);
+}
+
+void Recorder::enter_any(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                         std::uintptr_t frame) {
+  if (rule.role == Role::operation) operations_.enter(thread, id, rule, data, frame, false);
+  if (!rule.only_issues) enter_other(thread, id, rule, data, frame);
 }
 
 void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
@@ -162,10 +169,24 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
   const CallRule& rule = record::driver_call(id);
   const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
+  const bool launched = rule.kind == wire::operation::Kind::kernel && result == CUDA_SUCCESS;
+  if (thread == nullptr || !launched || !operations_.plain()) [[unlikely]]
+    return leave_any(thread, {id, result}, rule, data, frame);
+  wire::store(thread->entry, wire::thread::kCallDomain, 0);
+  if (!operations_.frozen()) [[likely]]
+    operations_.leave(*thread, kernel_rule(rule), CUDA_SUCCESS, true);
+  thread->open = {};
+  if (thread->interrupts) [[unlikely]]
+    resume(*thread);
+}
+
+void Recorder::leave_any(ThreadState* thread, Returned returned, const CallRule& rule, const CUpti_CallbackData& data,
+                         std::uintptr_t frame) {
+  const auto [id, result] = returned;
   if (thread != nullptr) {
     wire::store(thread->entry, wire::thread::kCallDomain, 0);
     if (rule.role == Role::operation && !operations_.frozen()) [[likely]] {
-      operations_.leave(*thread, rule, result);
+      operations_.leave(*thread, rule, result, false);
       if (operations_.races() != nullptr && result == CUDA_SUCCESS) [[unlikely]]
         races_.issued(*thread, id, data);
     }
@@ -173,7 +194,7 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
       leave_other(*thread, id, rule, data, result);
   }
   if (!rule.only_issues || result != CUDA_SUCCESS) [[unlikely]]
-    look_at_result(thread, {id, result}, rule, data, frame);
+    look_at_result(thread, returned, rule, data, frame);
   if (thread == nullptr) return;
   if (operations_.races() != nullptr) [[unlikely]]
     races_.call_ends(*thread, result == CUDA_SUCCESS);

@@ -235,6 +235,9 @@ class Recorder {
   void start_rerun();
   void start_saving();
 
+  // Handles calls that are not plain launches (operation_recorder.h).
+  [[gnu::hot, gnu::noinline, gnu::flatten]] void enter_any(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                                           const CUpti_CallbackData& data, std::uintptr_t frame);
   // Handles calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
@@ -245,10 +248,13 @@ class Recorder {
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uint32_t result);
   void finish_wait(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  // A call that does more than issue an operation, or that failed.
   struct Returned {
     std::uint32_t id, result;
   };
+  // Handles calls that failed, or are not plain launches.
+  [[gnu::hot, gnu::noinline, gnu::flatten]] void leave_any(ThreadState* thread, Returned returned, const CallRule& rule,
+                                                           const CUpti_CallbackData& data, std::uintptr_t frame);
+  // Handles a call that does more than issue an operation, or that failed.
   [[gnu::cold, gnu::noinline]] void look_at_result(ThreadState* thread, Returned returned, const CallRule& rule,
                                                    const CUpti_CallbackData& data, std::uintptr_t frame);
   [[gnu::cold, gnu::noinline]] static void interrupt(ThreadState& thread);

@@ -2,6 +2,7 @@
 
 #include <cupti.h>  // declares the parameter structures of all calls
 
+#include <algorithm>
 #include <array>
 
 #include "record/calls/call_rules.h"
@@ -420,6 +421,10 @@ constexpr Table kTable = [] {
   return b.table;
 }();
 
+static_assert(std::all_of(kTable.begin(), kTable.end(), [](const CallRule& rule) {
+  return rule.kind != Kind::kernel || rule == kernel_rule(rule);
+}));
+
 void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
   call.grid[0] = grid.x, call.grid[1] = grid.y, call.grid[2] = grid.z;
   call.block[0] = block.x, call.block[1] = block.y, call.block[2] = block.z;
@@ -430,7 +435,11 @@ void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
 
 void read_copy(const CUDA_MEMCPY3D& copy, Call& call) { read_rows(copy, call); }
 
-const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTable[id] : kWatched; }
+const CallRule& driver_call(std::uint32_t id) {
+  if (id < kTable.size()) [[likely]]
+    return kTable[id];
+  return kWatched;
+}
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };

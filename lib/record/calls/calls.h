@@ -60,7 +60,17 @@ struct CallRule {
   bool ends_stream = false;  // ends a stream, or a context with all its streams
   bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
   bool only_issues = false;  // an operation that does not block, end anything, or allocate or free memory
+
+  bool operator==(const CallRule&) const = default;
 };
+
+// The rule of any call that launches a kernel, given what differs between these calls. Most operations are kernels, so
+// the launch path is compiled for this rule, without the branches that only other calls need.
+constexpr CallRule kernel_rule(const CallRule& rule) {
+  CallRule kernel{Role::operation, wire::operation::Kind::kernel, rule.per_thread, false, rule.decode};
+  kernel.only_issues = true;
+  return kernel;
+}
 
 // Returns a rule with Role::watched for calls that only newer drivers have.
 [[gnu::hot]] const CallRule& driver_call(std::uint32_t id);

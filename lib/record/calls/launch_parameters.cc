@@ -149,10 +149,7 @@ void LatestParameters::attach(AreaMap& area, ParameterLayouts& layouts) {
 }
 
 void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
-  // The driver rejects an empty launch without reading its parameters, so the pointers to them may be invalid.
-  const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0 || launch.block[0] == 0 ||
-                     launch.block[1] == 0 || launch.block[2] == 0;
-  if (thread.index >= wire_parameters::kThreads || empty) [[unlikely]]
+  if (thread.index >= wire_parameters::kThreads) [[unlikely]]
     return;
   const std::uint64_t serial = thread.serial + 1;
   std::byte* slot =

@@ -38,7 +38,7 @@ class ParameterLayouts {
   ParameterLayout of(CUfunction function);
 
  private:
-  std::uint32_t ask(CUfunction function);
+  [[gnu::cold, gnu::noinline]] std::uint32_t ask(CUfunction function);
 
   const DriverApi* driver_ = nullptr;
   std::uint16_t* pool_ = nullptr;  // the region `layouts`; index 0 means unknown
@@ -95,7 +95,7 @@ class ParameterWords {
 class LatestParameters {
  public:
   void attach(AreaMap& area, ParameterLayouts& layouts);
-  // Called at ENTER, before the launch's own record is written.
+  // Called at ENTER of a launch that is not empty, before its own record is written.
   [[gnu::hot]] void keep(const ThreadState& thread, const Call& launch);
 
  private:

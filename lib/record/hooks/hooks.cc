@@ -13,6 +13,7 @@
 #include "record/calls/calls.h"
 #include "record/hooks/wrapper.h"
 #include "record/rerun/loaded_images.h"
+#include "record/this_thread.h"
 
 namespace cudadiag::record {
 
@@ -117,9 +118,6 @@ bool succeeded(const CUpti_CallbackData& data) {
   return *static_cast<const std::uint32_t*>(data.functionReturnValue) == 0;
 }
 
-thread_local constinit CUcontext t_context = nullptr;
-thread_local constinit std::uint32_t t_uid = 0;
-
 }  // namespace
 
 // ---- start
@@ -190,15 +188,15 @@ std::uint32_t Hooks::number_of(CUcontext context) {
   return known != 0 ? known : next_uid_.fetch_add(1);
 }
 
-std::pair<CUcontext, std::uint32_t> Hooks::current() {
+std::pair<CUcontext, std::uint32_t> Hooks::current(ThisThread& self) {
   CUcontext context = nullptr;
   if (driver_.ctx_get_current == nullptr || driver_.ctx_get_current(&context) != CUDA_SUCCESS) context = nullptr;
   if (context == nullptr) return {};
   const std::uint32_t uid = number_of(context);
   if (uid == 0) return {};
-  if (context != t_context || uid != t_uid) [[unlikely]] {
+  if (context != self.context || uid != self.context_uid) [[unlikely]] {
     meet(context, uid);
-    t_context = context, t_uid = uid;
+    self.context = context, self.context_uid = uid;
   }
   return {context, uid};
 }
@@ -420,9 +418,10 @@ void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
 
 // ---- a call
 
-Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters)
-    : domain_(domain), call_(call) {
-  data_.functionName = name_of(domain, call);
+Passage::Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call, const char* name,
+                 const void* parameters)
+    : self_(self), hooks_(g_hooks.load(std::memory_order_acquire)), domain_(domain), call_(call) {
+  data_.functionName = name;
   data_.functionParams = parameters;
   data_.functionReturnValue = &result_;
   data_.symbolName = nullptr;
@@ -431,38 +430,42 @@ Passage::Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* pa
   data_.correlationData = nullptr;
   data_.correlationId = 0;
   data_.callbackSite = CUPTI_API_ENTER;
-  Hooks* hooks = g_hooks.load(std::memory_order_acquire);
-  told_ = hooks != nullptr;
-  if (!told_) [[unlikely]]
+  const bool of_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  only_issues_ = of_driver && kEffects[call] == Effect::none && driver_call(call).only_issues;
+  if (hooks_ == nullptr) [[unlikely]]
     return;
   // For a runtime call, the context is needed only if the call fails.
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
-    std::tie(data_.context, data_.contextUid) = hooks->current();
-  hooks->callback_(nullptr, domain, call, &data_);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API && kEffects[call] != Effect::none) [[unlikely]]
-    hooks->before(call, data_);
+  if (of_driver) [[likely]]
+    std::tie(data_.context, data_.contextUid) = hooks_->current(self);
+  hooks_->callback_(&self, domain, call, &data_);
+  if (of_driver && !only_issues_) [[unlikely]]
+    hooks_->before(call, data_);
 }
 
 std::uint32_t Passage::leave(std::uint32_t result) {
   result_ = result;
   data_.callbackSite = CUPTI_API_EXIT;
-  Hooks* hooks = g_hooks.load(std::memory_order_acquire);
-  if (!told_) [[unlikely]] {
+  if (hooks_ == nullptr || !only_issues_ || hooks_->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    leave_other();
+  if (hooks_ != nullptr) hooks_->callback_(&self_, domain_, call_, &data_);
+  return result;
+}
+
+void Passage::leave_other() {
+  const bool of_driver = domain_ == CUPTI_CB_DOMAIN_DRIVER_API;
+  if (hooks_ == nullptr) {
     // The recorder does not exist yet. Only cuInit and look-ups need handling.
-    if (result != 0 || domain_ != CUPTI_CB_DOMAIN_DRIVER_API) return result;
+    if (result_ != 0 || !of_driver) return;
     if (call_ == CUPTI_DRIVER_TRACE_CBID_cuInit && g_initialised != nullptr) g_initialised();
     if (kEffects[call_] == Effect::gives_address) give_wrapper(call_, data_);
-    return result;
+    return;
   }
-  const bool of_driver = domain_ == CUPTI_CB_DOMAIN_DRIVER_API;
-  if (of_driver ? !driver_call(call_).only_issues : result != 0) [[unlikely]]
-    std::tie(data_.context, data_.contextUid) = hooks->current();
-  if (of_driver && kEffects[call_] != Effect::none) [[unlikely]]
-    hooks->after(call_, data_);
-  if (of_driver && hooks->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    hooks->after_captured(call_, data_);
-  hooks->callback_(nullptr, domain_, call_, &data_);
-  return result;
+  if (of_driver ? !driver_call(call_).only_issues : result_ != 0) {
+    std::tie(data_.context, data_.contextUid) = hooks_->current(self_);
+  }
+  if (!of_driver) return;
+  hooks_->after(call_, data_);
+  if (hooks_->captures_.load(std::memory_order_relaxed) != 0) hooks_->after_captured(call_, data_);
 }
 
 }  // namespace cudadiag::record

@@ -24,6 +24,7 @@
 namespace cudadiag::record {
 
 struct Call;
+struct ThisThread;
 
 class Hooks {
  public:
@@ -41,7 +42,7 @@ class Hooks {
   static constexpr std::size_t kContexts = 64;
 
   // Returns the calling thread's context and its number, or null and 0 if it has none.
-  std::pair<CUcontext, std::uint32_t> current();
+  std::pair<CUcontext, std::uint32_t> current(ThisThread& self);
   std::uint32_t number_of(CUcontext context);
   void meet(CUcontext context, std::uint32_t uid);
   void context_ends(CUcontext context);

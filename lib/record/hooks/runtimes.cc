@@ -178,8 +178,10 @@ void Runtimes::meet_first() {
 void Runtimes::looked_up(std::string_view function, int version) {
   // A runtime looks up cuInit first, so earlier look-ups on this thread belong to another runtime.
   if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
-  ++t_this.looked_up;
-  if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
+  if (t_this.looked_up < UINT8_MAX) ++t_this.looked_up;
+  if (version > t_this.newest_looked_up) {
+    t_this.newest_looked_up = static_cast<std::uint16_t>(std::min(version, int{UINT16_MAX}));
+  }
 }
 
 bool Runtimes::initialised() {

@@ -35,14 +35,15 @@ std::span<const EntryPoint> driver_entry_points();
 inline constexpr std::size_t kMostRuntimes = 2;
 std::span<const EntryPoint> runtime_entry_points(std::size_t set);
 
+class Hooks;
+
 // Reports a wrapped call to the recorder, before and after the wrapped function runs, as CUPTI would.
 class Passage {
  public:
   static constexpr std::uint32_t kMostCalls = 1024;
 
-  // Returns false if the call is not watched, or comes from the recorder itself.
   static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
-    return place(domain, call).load(std::memory_order_acquire) && !t_this.inside;
+    return place(domain, call).load(std::memory_order_acquire);
   }
   // Stores with release order, so that a thread that sees this value also sees the names and the hooks.
   static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
@@ -57,7 +58,8 @@ class Passage {
   }
 
   // Reports ENTER. `parameters` points to CUPTI's structure for the call.
-  [[gnu::hot, gnu::noinline]] Passage(CUpti_CallbackDomain domain, std::uint32_t call, const void* parameters);
+  [[gnu::hot, gnu::noinline]] Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call,
+                                      const char* name, const void* parameters);
   // Returns true if the wrapper must not call the driver. A second call returns false. Only reruns withhold calls.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
@@ -74,10 +76,14 @@ class Passage {
   inline static constinit std::array<std::array<std::atomic<bool>, kMostCalls>, 2> watched_{};
   inline static constinit std::array<std::array<const char*, kMostCalls>, 2> names_{};
 
+  [[gnu::cold, gnu::noinline]] void leave_other();
+
+  ThisThread& self_;
+  Hooks* hooks_;  // null if the recorder does not exist yet
   CUpti_CallbackDomain domain_;
   std::uint32_t call_;
   std::uint32_t result_ = 0;
-  bool told_;  // whether the ENTER was reported
+  bool only_issues_;  // the call has no effect that must be derived from it
   CUpti_CallbackData data_;
 };
 
@@ -113,9 +119,11 @@ struct Wrapper<kSet, kDomain, kCall, Parameters, Result (*)(Arguments...)> {
   static Result call(Arguments... arguments) {
     const auto function = target();
     if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
+    ThisThread& self = this_thread();
+    if (self.inside) return function(arguments...);  // a call of the recorder itself
     // The members of CUPTI's structures are in the order of the function's arguments.
     Parameters parameters{arguments...};
-    Passage passage(kDomain, kCall, &parameters);
+    Passage passage(self, kDomain, kCall, Passage::name_of(kDomain, kCall), &parameters);
     if constexpr (kMayBeWithheld<kDomain, kCall>) {
       if (Passage::is_withheld()) return static_cast<Result>(passage.leave(0));
     }

@@ -21,8 +21,24 @@ bool fits_record(const Call& call) {
          operation::Cluster::fit(call.cluster);
 }
 
-// Packs the numbers before the first store, so that the compiler need not check again whether they fit.
-void write_launch(std::byte* record, const Call& call) {
+// Returns true for most launches: they have no clusters, and each dimension is neither 0 nor close to the limit of its
+// field in a record.
+bool is_usual(const Call& call) {
+  const auto& [grid_x, grid_y, grid_z] = call.grid;
+  const auto& [x, y, z] = call.block;
+  return grid_x != 0 && (((grid_y - 1) | (grid_z - 1)) >> 15 | ((x - 1) | (y - 1)) >> 11 | (z - 1) >> 7 |
+                         call.cluster[0] | call.cluster[1] | call.cluster[2]) == 0;
+}
+
+// The driver rejects an empty launch without reading its parameters, so the pointers to them may be invalid.
+bool is_empty(const Call& call) {
+  const auto has_zero = [](const std::uint32_t(&d)[3]) { return d[0] == 0 || d[1] == 0 || d[2] == 0; };
+  return has_zero(call.grid) || has_zero(call.block);
+}
+
+// Packs the numbers before the first store, so that the compiler need not check again whether they fit. Writes the
+// largest possible value for each number that does not fit into its field.
+[[gnu::noinline]] void write_unusual_launch(std::byte* record, const Call& call) {
   const auto block = operation::Block::pack(call.block);
   const auto cluster = operation::Cluster::pack(call.cluster);
   wire::store(record, operation::kGridX, call.grid[0]);
@@ -33,8 +49,16 @@ void write_launch(std::byte* record, const Call& call) {
   wire::store(record, operation::kSharedBytes, call.shared_bytes);
 }
 
-// Writes the largest possible value for each number that does not fit into its field.
-[[gnu::cold, gnu::noinline]] void write_cut_launch(std::byte* record, const Call& call) { write_launch(record, call); }
+void write_usual_launch(std::byte* record, const Call& call) {
+  // The dimensions of a usual launch fit.
+  const auto pack = [](const std::uint32_t(&d)[3]) { return d[0] | d[1] << 12 | d[2] << 24; };
+  static_assert(pack({1, 1, 1}) == operation::Block::pack({1, 1, 1}));
+  wire::store(record, operation::kGridX, call.grid[0]);
+  wire::store(record, operation::kGridY, static_cast<std::uint16_t>(call.grid[1]));
+  wire::store(record, operation::kGridZ, static_cast<std::uint16_t>(call.grid[2]));
+  wire::store(record, operation::kBlock, pack(call.block));
+  wire::store(record, operation::kSharedBytes, call.shared_bytes);
+}
 
 }  // namespace
 
@@ -48,7 +72,9 @@ void OperationRecorder::start(AreaMap& area, Interner& interner, const DriverApi
 }
 
 void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule,
-                              const CUpti_CallbackData& data, std::uintptr_t frame) {
+                              const CUpti_CallbackData& data, std::uintptr_t frame, bool plain) {
+  RaceRecords* const races = plain ? nullptr : races_;
+  const bool in_rerun = !plain && exclusive_wait_.on();
   Call call;
   rule.decode(data.functionParams, call);
   call.stream.per_thread = rule.per_thread;
@@ -63,47 +89,49 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     site = sites_.enter(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
   // An operation that waits for other work cannot run alone, because that work could not be issued meanwhile.
-  if (exclusive_wait_.on()) [[unlikely]]
+  if (in_rerun) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
-  if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
-    keep_suspect(id, rule, call, data);
-  }
+  if (in_rerun && (open.flags & operation::kAlone) != 0) [[unlikely]]
+    keep_suspect(id, rule.kind, call, data);
 
+  const bool captured = (open.flags & operation::kCaptured) != 0;
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // In a rerun, other threads cannot query a per-thread default stream, so every operation on it gets a marker.
-  const bool dense = markers_ == wire::Markers::dense || young || site.checks_its_data ||
-                     (exclusive_wait_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
-  if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
+  const bool dense = (!plain && markers_ == wire::Markers::dense) || young || site.checks_its_data ||
+                     (in_rerun && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
+  if (open.stream != Streams::kNone && !captured) [[likely]] {
     const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
     open.ordinal = streams_.enter(open.stream, open.flags);
     if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
     open.mark = dense || is_due(thread, site.ordinal);
   }
-  if (races_ != nullptr && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
-    races_->note_changes(thread);
-    if (rule.kind == Kind::kernel) races_->before_kernel(thread, call, site.function);
-    if (call.rows != 1) races_->before_rows(thread, call);
-    if (rule.kind == Kind::copy) races_->before_copy(thread, {id, data.functionParams, call, rule.blocks});
-    if (rule.kind == Kind::host_function) races_->before_host_function();
-    if (rule.kind == Kind::graph) races_->before_graph(thread, reinterpret_cast<CUgraphExec>(call.argument));
-  } else if (races_ != nullptr && rule.kind != Kind::kernel) {
-    races_->captured(thread, id, data.functionParams, call, frame);
+  if (races != nullptr && !captured) [[unlikely]] {
+    races->note_changes(thread);
+    if (rule.kind == Kind::kernel) races->before_kernel(thread, call, site.function);
+    if (call.rows != 1) races->before_rows(thread, call);
+    if (rule.kind == Kind::copy) races->before_copy(thread, {id, data.functionParams, call, rule.blocks});
+    if (rule.kind == Kind::host_function) races->before_host_function();
+    if (rule.kind == Kind::graph) races->before_graph(thread, reinterpret_cast<CUgraphExec>(call.argument));
+  } else if (races != nullptr && rule.kind != Kind::kernel) {
+    races->captured(thread, id, data.functionParams, call, frame);
   }
-  if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]] {
-    latest_.keep(thread, call);
-  } else if (rule.kind == Kind::copy && (open.flags & operation::kCaptured) == 0) {
+  const bool usual = rule.kind == Kind::kernel && is_usual(call);
+  if (rule.kind == Kind::kernel && !captured) [[likely]] {
+    if (usual || !is_empty(call)) [[likely]]
+      latest_.keep(thread, call);
+  } else if (rule.kind == Kind::copy && !captured) {
     tables_.keep(thread, call);
   }
-  write(thread, rule, call, site.ordinal);
+  // A launch in a rerun may have waited at the gate since ENTER.
+  write(thread, rule, call, {site.ordinal, usual, in_rerun});
 }
 
 // Called once all earlier work has finished. No other work is issued until this operation has finished.
-void OperationRecorder::keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
-                                     const CUpti_CallbackData& data) {
-  if (rule.kind != Kind::kernel) {
+void OperationRecorder::keep_suspect(std::uint32_t id, Kind kind, const Call& call, const CUpti_CallbackData& data) {
+  if (kind != Kind::kernel) {
     arguments_.forget();
     if (saver_ != nullptr) saver_->passed();
-    if (nodes_ != nullptr && rule.kind == Kind::graph) save_node(call);
+    if (nodes_ != nullptr && kind == Kind::graph) save_node(call);
     return;
   }
   arguments_.read(call);
@@ -124,7 +152,7 @@ void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const
 }
 
 bool OperationRecorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
-  const std::uint32_t unmarked = streams_.unmarked(thread.open.stream);
+  const std::uint32_t unmarked = streams_.unmarked(thread.open.stream, thread.open.ordinal);
   if (unmarked < kSparseDistance) return false;
   return site_ordinal <= kSettledOperations || unmarked >= kFarDistance ||
          wire::load(thread.entry, wire::thread::kCallTicks) >= thread.next_marker;
@@ -148,7 +176,7 @@ void OperationRecorder::take_turn(ThreadState& thread, bool armed) {
   }
 }
 
-void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal) {
+void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const Call& call, Facts facts) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
   // Clears the whole record at once, so that the fields that this kind does not use are zero.
@@ -158,17 +186,14 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(open.site));
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
-  wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  // Uses the ticks of ENTER for operations, except in a rerun, where an operation may have waited at the gate since
-  // then.
-  const bool is_late = exclusive_wait_.on() || rule.role != Role::operation;
-  wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
+  wire::store(record, operation::kSiteOrdinal, facts.site_ordinal);
+  wire::store(record, operation::kTicks, facts.late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) [[likely]] {
-    if (fits_record(call)) [[likely]] {
-      write_launch(record, call);
+    if (facts.usual) [[likely]] {
+      write_usual_launch(record, call);
     } else {
-      write_cut_launch(record, call);
-      open.flags |= operation::kSaturated;
+      write_unusual_launch(record, call);
+      if (!fits_record(call)) open.flags |= operation::kSaturated;
     }
   } else if (operation::has_bytes(rule.kind)) {
     const std::uint64_t bytes = std::min(call.argument, operation::kMostBytes);
@@ -187,26 +212,28 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
       wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
     }
   }
+  const bool replays = rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0;
   StalePointers stale;
-  if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
-    graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument), stale);
+  if (replays) graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument), stale);
+  if (autograd_.ready()) {
+    const Origin origin = autograd_.current(thread);
+    wire::store(record, operation::kNumber, origin.number);
+    wire::store(record, operation::kNode, origin.node);
+    wire::store(record, operation::kOwnThread, thread.torch_thread);
+    wire::store(record, operation::kNodeThread, origin.node_thread);
+    wire::store(record, operation::kGraphTask, origin.graph_task);
+    wire::store(record, operation::kNodeType, origin.node_type);
   }
-  const Origin origin = autograd_.current(thread);
-  wire::store(record, operation::kNumber, origin.number);
-  wire::store(record, operation::kNode, origin.node);
-  wire::store(record, operation::kOwnThread, thread.torch_thread);
-  wire::store(record, operation::kNodeThread, origin.node_thread);
-  wire::store(record, operation::kGraphTask, origin.graph_task);
-  wire::store(record, operation::kNodeType, origin.node_type);
   if (rule.proves_finished) open.flags |= operation::kBlocking;
   wire::store(record, operation::kFlags, open.flags);
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
   publish(thread, record);
   open.record = record;
+  if (!replays) return;
   for (const StalePointer& pointer : stale.all()) interner_->stale_pointer(thread.index, thread.serial, pointer);
 }
 
-void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::uint32_t result) {
+void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::uint32_t result, bool plain) {
   OpenOperation& open = thread.open;
   if (open.record == nullptr) return;
   const bool ok = result == CUDA_SUCCESS;
@@ -230,11 +257,11 @@ void OperationRecorder::leave(ThreadState& thread, const CallRule& rule, std::ui
       open.flags |= operation::kCaptured;
     }
     // Waits here, so that the record shows failure or completion before anything else can be issued.
-    if (ok && (open.flags & operation::kAlone) != 0 && !exclusive_wait_.wait(thread)) {
+    if (!plain && ok && (open.flags & operation::kAlone) != 0 && !exclusive_wait_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
     }
   }
-  if (is_sticky(result) && (open.flags & operation::kAlone) != 0) [[unlikely]] {
+  if (!plain && is_sticky(result) && (open.flags & operation::kAlone) != 0) [[unlikely]] {
     arguments_.keep(thread.index, thread.serial);
     if (saver_ != nullptr) saver_->failed(static_cast<CUresult>(result));
   }
@@ -269,7 +296,7 @@ void OperationRecorder::note_event(ThreadState& thread, const CallRule& rule, co
   thread.open = {};
   thread.open.stream = operation::kNoStream;
   thread.open.flags = operation::kReturned;
-  write(thread, rule, call, 0);
+  write(thread, rule, call, {.late = true});
   thread.open = {};
 }
 

@@ -60,9 +60,15 @@ class OperationRecorder {
     exclusive_wait_.save_by(saver, nodes);
   }
 
+  // Call this when everything above has been called. Launches are then `plain`, unless a rerun waits for operations,
+  // cudadiag looks for races, or each operation gets a marker.
+  void started() { plain_ = races_ == nullptr && !exclusive_wait_.on() && markers_ != wire::Markers::dense; }
+  bool plain() const { return plain_; }
+
+  // `plain` is a constant, so that the compiler removes the branches that a plain launch does not need.
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                          std::uintptr_t frame);
-  [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result);
+                          std::uintptr_t frame, bool plain);
+  [[gnu::hot]] void leave(ThreadState& thread, const CallRule& rule, std::uint32_t result, bool plain);
   // Records a call on an event as an operation, because its order among the operations matters.
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   // Queues a marker on a stream that is about to be destroyed. If the stream is busy, only a marker shows its progress.
@@ -91,17 +97,23 @@ class OperationRecorder {
   // Returns false if no marker was queued after this operation.
   [[gnu::noinline]] bool mark(ThreadState& thread);
   [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
-  [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, const CallRule& rule, const Call& call,
+  [[gnu::cold, gnu::noinline]] void keep_suspect(std::uint32_t id, wire::operation::Kind kind, const Call& call,
                                                  const CUpti_CallbackData& data);
   void save_node(const Call& launch);
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
-  [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
+  struct Facts {
+    std::uint32_t site_ordinal = 0;
+    bool usual = false;  // a launch whose dimensions need no checks
+    bool late = false;   // the operation may have waited since ENTER, so it gets a new time stamp
+  };
+  [[gnu::hot]] void write(ThreadState& thread, const CallRule& rule, const Call& call, Facts facts);
 
   // Every launch reads the members from here to `streams_`. The parts that a launch reads must be adjacent: the last
   // members of `autograd_`, and the first members of `streams_`.
   Autograd autograd_;
   RaceRecords* races_ = nullptr;  // null if cudadiag does not look for races
   wire::Markers markers_ = wire::Markers::sparse;
+  bool plain_ = false;
   SiteFinder sites_;
   Failures failures_;  // its last member shares a cache line with the first member of `latest_`
   LatestParameters latest_;

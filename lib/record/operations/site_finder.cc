@@ -2,6 +2,8 @@
 
 #include <cupti.h>
 
+#include <bit>
+
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"
 #include "wire/hash.h"
@@ -99,9 +101,9 @@ SiteCall SiteFinder::enter(ThreadState& thread, std::uint32_t id, Kind kind, CUf
   const bool can_cache = !has_python_.load(std::memory_order_acquire) || python_.fingerprint(python);
   if (kind != Kind::kernel) kernel = nullptr, symbol = nullptr;
   const std::uint64_t key =
-      wire::mix_all(unloads_.load(std::memory_order_relaxed), reinterpret_cast<std::uint64_t>(kernel),
-                    reinterpret_cast<std::uint64_t>(symbol), python, native ? frame : 0,
-                    std::uint64_t{id} << 8 | static_cast<std::uint64_t>(kind)) |
+      wire::sum_of(unloads_.load(std::memory_order_relaxed), reinterpret_cast<std::uint64_t>(kernel),
+                   reinterpret_cast<std::uint64_t>(symbol), python, native ? frame : 0,
+                   std::uint64_t{id} << 8 | static_cast<std::uint64_t>(kind)) |
       1;
   const auto still_matches = [&](const SiteCache::Entry& entry) {
     return !native || native_.still_matches(entry, thread, frame);
@@ -157,7 +159,9 @@ SiteCall SiteFinder::count(const SiteCache::Entry& entry) {
 
 std::uint32_t SiteFinder::count_at(std::uint32_t at) {
   // Needs no atomic increment: a site belongs to one thread at a time.
-  std::byte* count = counts_ + area::site_place(at, area::kSites) * area::kSiteSize;
+  constexpr auto place = [](std::uint16_t site) -> std::size_t { return std::rotl(site, 4); };
+  static_assert(place(0x1234) == area::site_place(0x1234, area::kSites));
+  std::byte* count = counts_ + place(static_cast<std::uint16_t>(at)) * area::kSiteSize;
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
   return static_cast<std::uint32_t>(operations);

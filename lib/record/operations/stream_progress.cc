@@ -18,8 +18,9 @@ std::uint32_t Streams::queued(std::uint32_t at) const {
   return both >= kOneInFlight ? 0 : static_cast<std::uint32_t>(both);
 }
 
-std::uint32_t Streams::unmarked(std::uint32_t at) const {
-  return issued(at) - wire::load_acquire(entry(at), stream::kMarkerIssued);
+std::uint32_t Streams::unmarked(std::uint32_t at, std::uint32_t ordinal) const {
+  const std::uint32_t marked = wire::load_acquire(entry(at), stream::kMarkerIssued);
+  return marked < ordinal ? ordinal - marked : 0;
 }
 
 std::uint32_t Streams::enter(std::uint32_t at, std::uint8_t& flags) {

@@ -116,7 +116,9 @@ class alignas(64) Streams {
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
   // Returns the number of operations that were issued after the latest marker.
-  [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
+  [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const { return unmarked(stream, issued(stream)); }
+  // The same if `ordinal` is the latest operation; 0 if a later one has a marker.
+  [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream, std::uint32_t ordinal) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
   // Returns issued() if no call is in flight: all operations issued so far are then queued. Otherwise returns 0.
   std::uint32_t queued(std::uint32_t stream) const;

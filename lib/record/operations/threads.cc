@@ -82,22 +82,25 @@ bool Threads::others_are_in_calls(const ThreadState* own) {
 }
 
 std::byte* next_record(ThreadState& state, Streams& streams) {
-  if (static_cast<std::uint32_t>(state.serial + 1) == 0) [[unlikely]]
-    ++state.serial;
-  std::byte* record = state.ring + state.serial % area::kRingRecords * area::kOperationSize;
-  if (state.serial >= area::kRingRecords) streams.hold_unfinished(record);
+  std::uint64_t serial = state.serial;
+  if (static_cast<std::uint32_t>(serial + 1) == 0) [[unlikely]]
+    state.serial = ++serial;
+  std::byte* record = state.ring + serial % area::kRingRecords * area::kOperationSize;
+  if (serial >= area::kRingRecords) [[likely]]
+    streams.hold_unfinished(record);
   wire::store_release(record, wire::operation::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);
   return record;
 }
 
 void publish(ThreadState& state, std::byte* record) {
-  ++state.serial;
-  wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(state.serial));
-  wire::store_release(state.entry, thread::kPublished, state.serial);
-  // Prefetches the next slot. It holds the ring's oldest record, which the processor has evicted from its caches by
-  // now.
-  __builtin_prefetch(state.ring + state.serial % area::kRingRecords * area::kOperationSize, 1);
+  const std::uint64_t serial = state.serial + 1;
+  // The slot of the next record holds the ring's oldest record, which the processor has evicted from its caches by now.
+  std::byte* next = state.ring + serial % area::kRingRecords * area::kOperationSize;
+  state.serial = serial;
+  wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(serial));
+  wire::store_release(state.entry, thread::kPublished, serial);
+  __builtin_prefetch(next, 1);
 }
 
 const SiteCache::Entry& SiteCache::insert(const Entry& entry) {

@@ -19,7 +19,7 @@
 
 namespace cudadiag::record {
 
-// Caches the sites at which a thread issues operations. The key is a hash of values that are cheap to read: the
+// Caches the sites at which a thread issues operations. The key is a sum of values that are cheap to read: the
 // kernel's handle, the Python stack's hash and the stack pointer. Two sites with the same key are distinguished by
 // their native stacks. Only the thread itself accesses its cache.
 struct SiteCache {
@@ -27,7 +27,7 @@ struct SiteCache {
   static constexpr std::size_t kWays = 4;
   struct alignas(32) Entry {
     std::uint64_t key;         // 0 if free
-    std::uint64_t addresses;   // hash of the native stack's return addresses, compared at each call; 0 if none
+    std::uint64_t addresses;   // sum of the native stack's return addresses, compared at each call; 0 if none
     std::uint32_t shape_key;   // lower half of the expected key of `shape`
     std::uint32_t armed_from;  // see Window::armed_from
     std::uint16_t shape;       // index of the shape that has the stack positions of these addresses
@@ -52,7 +52,8 @@ struct SiteCache {
   const Entry& insert(const Entry& entry);
 
  private:
-  static std::size_t set_of(std::uint64_t key) { return (key >> 1) % kSets * kWays; }
+  // The bits in the middle of a sum of products depend on more bits of the factors than the others.
+  static std::size_t set_of(std::uint64_t key) { return (key >> 26) % kSets * kWays; }
 };
 
 struct StreamCacheEntry {

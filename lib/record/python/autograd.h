@@ -29,8 +29,9 @@ class Autograd {
   // Call this whenever device code is loaded, because PyTorch may be loaded after CUDA and then loads device code of
   // its own. Looking for PyTorch reads a file, so most calls do nothing.
   void look_again();
-  // Returns the state of the calling thread, and stores PyTorch's thread number in `thread`. Returns zeros without
-  // PyTorch.
+  // Returns true if PyTorch has been found.
+  bool ready() const { return state_.load(std::memory_order_acquire) == State::ready; }
+  // Returns the state of the calling thread, and stores PyTorch's thread number in `thread`. Call this only if ready().
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:

@@ -17,13 +17,13 @@ namespace {
 // after this many consecutive misses in a set, the stacks of that set are not unwound again
 constexpr std::uint32_t kHopeless = 4096;
 
-// Computes a polynomial hash of a stack's return addresses, innermost first. Computes four polynomials in parallel,
+// Computes a polynomial sum of a stack's return addresses, innermost first. Computes four polynomials in parallel,
 // because in a single one, each multiplication depends on the previous one. Calls `address` a multiple of kSums times.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
 template <typename Address>
-std::uint64_t hash_addresses(std::size_t count, Address address) {
+std::uint64_t sum_addresses(std::size_t count, Address address) {
   std::uint64_t a = count, b = 0, c = 0, d = 0;
   for (std::size_t i = 0; i < count; i += kSums) {
     a = a * wire::kSumFactor + address(i);
@@ -31,7 +31,7 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
     c = c * wire::kSumFactor + address(i + 2);
     d = d * wire::kSumFactor + address(i + 3);
   }
-  return wire::mix_all(a, b, c, d);
+  return wire::sum_of(a, b, c, d);
 }
 
 // Returns true if every slot of the shape is readable. A coroutine's current stack may be too small to contain all of
@@ -47,17 +47,20 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return true;
 }
 
-// Returns the hash of the return addresses at the positions of the shape. Returns 0 unless all positions are on the
+// Returns the sum of the return addresses at the positions of the shape. Returns 0 unless all positions are on the
 // thread's newest stack, which contains the stack pointer.
-[[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
-  if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
+[[gnu::hot]] std::uint64_t sum_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
+  if (stack_pointer + shape.bytes > thread.stack.high) return 0;
   if (!thread.on_own_stack && !reaches(shape, stack_pointer)) [[unlikely]] {
     forget_stack(thread, stack_pointer);
     return 0;
   }
-  return hash_addresses(shape.frames,
-                        [&](std::size_t i) { return return_address_at(stack_pointer + shape.offsets[i]); });
+  return sum_addresses(shape.frames,
+                       [&](std::size_t i) { return return_address_at(stack_pointer + shape.offsets[i]); });
 }
+
+// The key of a stack in the interner.
+std::uint64_t key_of(std::uint64_t sum) { return mix(kHashSeed, sum); }
 
 }  // namespace
 
@@ -83,7 +86,7 @@ bool NativeStacks::still_matches(const SiteCache::Entry& entry, ThreadState& thr
   const StackShape& shape = thread.shapes.shapes[entry.shape];
   return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
          (thread.stack.has(stack_pointer) || change_stack(thread, stack_pointer)) &&
-         hash_at(shape, thread, stack_pointer) == entry.addresses && (entry.opened == 0 || !has_gone(entry.opened));
+         sum_at(shape, thread, stack_pointer) == entry.addresses && (entry.opened == 0 || !has_gone(entry.opened));
 }
 
 std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python,
@@ -99,8 +102,8 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
       if (victim == nullptr || shape->key == 0) victim = shape;
       continue;
     }
-    const std::uint64_t addresses = hash_at(*shape, thread, stack_pointer);
-    const StampedId stack = addresses == 0 ? StampedId{} : interner_->find_native_stack(addresses);
+    const std::uint64_t addresses = sum_at(*shape, thread, stack_pointer);
+    const StampedId stack = addresses == 0 ? StampedId{} : interner_->find_native_stack(key_of(addresses));
     if (stack.id == 0) continue;
     shapes.misses[set] = 0;
     recognition = {shape, addresses, closes ? opened_.in(*shape, stack_pointer) : std::uint8_t{0}};
@@ -113,7 +116,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
   // If the outermost return address is beyond the known end of the stack, the stack has been replaced by a larger one.
-  if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
+  if (stack != 0 && stack_pointer + victim->bytes > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
 
@@ -126,13 +129,14 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // hash_addresses() reads up to a multiple of kSums, so positions past the outermost frame repeat this frame.
+  // sum_addresses() reads up to a multiple of kSums, so positions past the outermost frame repeat this frame.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
-  const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
+  const std::uint64_t addresses = sum_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);
   if (stack == 0) return 0;
   learn.key = key;
   learn.frames = static_cast<std::uint32_t>(frames.size());
+  learn.bytes = static_cast<std::uint32_t>(frames.back().slot + sizeof frames.back().slot - stack_pointer);
   for (std::size_t i = 0; i < learn.offsets.size(); ++i) {
     learn.offsets[i] = static_cast<std::uint32_t>(frame(i).slot - stack_pointer);
   }
@@ -158,7 +162,8 @@ std::uint32_t NativeStacks::intern_module(const LoadedModule& module) {
 
 std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, bool truncated) {
   const std::uint32_t stamp = unloads();
-  if (const StampedId known = interner_->find_native_stack(addresses); known.id != 0 && known.stamp == stamp) {
+  const std::uint64_t key = key_of(addresses);
+  if (const StampedId known = interner_->find_native_stack(key); known.id != 0 && known.stamp == stamp) {
     return known.id;
   }
   std::array<NativeFrame, StackShape::kFrames> interned;
@@ -169,7 +174,7 @@ std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::ui
     interned[i].module = intern_module(module);
     if (interned[i].module != 0) interned[i].address -= module.bias;
   }
-  return interner_->native_stack(addresses, stamp, {interned.data(), frames.size()}, truncated);
+  return interner_->native_stack(key, stamp, {interned.data(), frames.size()}, truncated);
 }
 
 }  // namespace cudadiag::record

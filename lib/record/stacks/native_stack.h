@@ -26,7 +26,7 @@ class NativeStacks {
   // The data with which still_matches() recognises a stack.
   struct Recognition {
     const StackShape* shape;
-    std::uint64_t addresses;
+    std::uint64_t addresses;  // a sum of the return addresses
     std::uint8_t opened;  // a library in the stack (modules.h); 0 if none
   };
   // Returns the current stack's id, or 0 if the stack is unknown. `stack_pointer` is the frame address of the

@@ -22,11 +22,9 @@ struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
   std::uint64_t key;     // 0 if free
   std::uint32_t frames;  // at least one
+  std::uint32_t bytes;   // from the stack pointer to the end of the outermost return address
   // bytes from the stack pointer, ascending; unused entries repeat the last offset
   std::array<std::uint32_t, kFrames> offsets;
-
-  // The distance from the stack pointer to the end of the outermost return address.
-  std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }
 };
 
 struct StackShapes {
