@@ -8,7 +8,6 @@ import os
 import pathlib
 import signal
 import sys
-import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOMS = [HERE / folder for folder in ("answers", "rerunning", "commands", "robustness")]
@@ -161,6 +160,8 @@ def main(build, name, seconds="0"):
         else:
             case_of(name)(machine)
     except OutOfTime as error:
+        import traceback
+
         print("".join(traceback.TracebackException.from_exception(error, capture_locals=True).format()))
         raise SystemExit(1) from None
     finally:

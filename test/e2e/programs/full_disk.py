@@ -25,7 +25,8 @@ bad, _ = cuda.kernel("bad")
 stream = cuda.stream()
 launch(stream, parameters, None)
 while "logged" in sys.argv and SESSION.exists() and (not LOG.exists() or LOG.stat().st_size < 1 << 20):
-    launch(stream, parameters, None)
+    for _ in range(1000):
+        launch(stream, parameters, None)
 if SESSION.exists():
     fill(os.open(SESSION.parent.parent / "full", os.O_WRONLY | os.O_CREAT))
 cuda.check(cuda.driver.cuStreamSynchronize(stream))
