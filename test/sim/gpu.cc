@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kQueueLimit = 16384;  // entries that a stream accepts before the launching thread has to wait
 constexpr auto kNap = std::chrono::microseconds(200);
+constexpr auto kPoll = std::chrono::milliseconds(2);  // between looks at what other processes or the host write
 constexpr int kPatience = 1000;  // rounds for which a fault waits while other streams can still progress
 
 bool value_matches(const Op& op) {
@@ -298,7 +299,7 @@ void Gpu::rest(Lock& lock) {
   asleep_ = true;
   const auto roused = [&] { return urgent_ || sequence_ != before; };
   if (polling_) {
-    wake_.wait_for(lock, kNap, roused);
+    wake_.wait_for(lock, kPoll, roused);
   } else {
     wake_.wait(lock, roused);
   }
