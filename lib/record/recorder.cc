@@ -71,7 +71,7 @@ void Recorder::start_parts() {
   memory_.attach(area_, driver_, operations_);
   collectives_.attach(area_);
   layouts_.attach(area_, driver_);
-  operations_.latest().attach(area_, layouts_);
+  operations_.latest().attach(layouts_);
   operations_.tables().attach(area_);
   graphs_.attach(area_, interner_, driver_, memory_.allocations(), operations_.sites());
   graphs_.follow(window_, operations_.exclusive_wait());

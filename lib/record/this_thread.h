@@ -13,16 +13,16 @@ struct ThreadState;
 // Fits into a single cache line.
 struct alignas(64) ThisThread {
   ThreadState* state;
-  int* error_number;              // &errno; computing it needs a call
-  CUcontext context;              // the latest current context that the hooks have seen, and its number
+  int* error_number;  // &errno; computing it needs a call
+  CUcontext context;  // the latest current context that the hooks have seen, and its number
   std::uint32_t context_uid;
-  bool asked;                     // whether `state` was requested (it may still be null), and `error_number` is set
-  bool inside;                    // inside the recorder; driver calls made meanwhile are not recorded
-  bool quiet;                     // in the Python hook's own CUDA calls, which are not recorded either
-  bool passing;                   // meanwhile, no operation of another thread may begin to run alone
-  bool hooked;                    // in an operator that the Python hook called (python_hook.h)
-  bool explained;                 // the driver has explained the current call (failures.h)
-  bool withheld;                  // the call is not passed to the driver, and returns success (node_saver.h)
+  bool asked;                      // whether `state` was requested (it may still be null), and `error_number` is set
+  bool inside;                     // inside the recorder; driver calls made meanwhile are not recorded
+  bool quiet;                      // in the Python hook's own CUDA calls, which are not recorded either
+  bool passing;                    // meanwhile, no operation of another thread may begin to run alone
+  bool hooked;                     // in an operator that the Python hook called (python_hook.h)
+  bool explained;                  // the driver has explained the current call (failures.h)
+  bool withheld;                   // the call is not passed to the driver, and returns success (node_saver.h)
   std::uint8_t looked_up;          // number of driver functions looked up (runtimes.h), at most 255
   std::uint16_t newest_looked_up;  // the newest version that was looked up
   std::uint16_t fork_site;         // call site of the fork() in progress

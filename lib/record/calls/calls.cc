@@ -421,9 +421,8 @@ constexpr Table kTable = [] {
   return b.table;
 }();
 
-static_assert(std::all_of(kTable.begin(), kTable.end(), [](const CallRule& rule) {
-  return rule.kind != Kind::kernel || rule == kernel_rule(rule);
-}));
+static_assert(std::all_of(kTable.begin(), kTable.end(),
+                          [](const CallRule& rule) { return rule.kind != Kind::kernel || rule == kernel_rule(rule); }));
 
 void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
   call.grid[0] = grid.x, call.grid[1] = grid.y, call.grid[2] = grid.z;

@@ -164,14 +164,14 @@ bool Failures::failed_alike(std::uint64_t one, std::uint64_t other) const {
 std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
   if (thread.recent_errors == 0) return 0;
   const LockGuard lock(mutex_);
-  const std::uint32_t unasked = thread.recent_looked;
+  const std::uint8_t unasked = thread.recent_looked;
   for (; thread.recent_looked < thread.recent_errors; ++thread.recent_looked) {
     add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
   }
   if (thread.recent_worked < thread.recent_errors) return 0;
   // The thread has issued work after each of these failures, so the recorder stops tracking them.
   const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
-  const std::uint32_t recent = thread.recent_errors;
+  const std::uint8_t recent = thread.recent_errors;
   thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;
   if (is_answer(code) || !left_behind(latest, code)) return 0;
   std::byte* known = find(latest);

@@ -143,17 +143,11 @@ inline void copy(std::byte* to, const void* from, std::size_t size) {
 
 }  // namespace
 
-void LatestParameters::attach(AreaMap& area, ParameterLayouts& layouts) {
-  slots_ = area.region(wire::area::Region::parameters);
-  layouts_ = &layouts;
-}
-
 void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
-  if (thread.index >= wire_parameters::kThreads) [[unlikely]]
+  if (thread.parameters == nullptr) [[unlikely]]
     return;
   const std::uint64_t serial = thread.serial + 1;
-  std::byte* slot =
-      slots_ + (thread.index * wire_parameters::kSlots + serial % wire_parameters::kSlots) * wire_parameters::kSlotSize;
+  std::byte* slot = thread.parameters + serial % wire_parameters::kSlots * wire_parameters::kSlotSize;
   wire::store_release(slot, wire_parameters::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);
   ParameterLayout layout;

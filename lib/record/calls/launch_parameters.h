@@ -94,12 +94,11 @@ class ParameterWords {
 // the failing kernel. The layout is in wire/tables.h.
 class LatestParameters {
  public:
-  void attach(AreaMap& area, ParameterLayouts& layouts);
+  void attach(ParameterLayouts& layouts) { layouts_ = &layouts; }
   // Called at ENTER of a launch that is not empty, before its own record is written.
   [[gnu::hot]] void keep(const ThreadState& thread, const Call& launch);
 
  private:
-  std::byte* slots_ = nullptr;
   ParameterLayouts* layouts_ = nullptr;
 };
 

@@ -12,6 +12,10 @@ namespace cudadiag::record {
 struct DriverApi {
   bool load();
 
+  // With hooks, each call uses these two, so they come first.
+  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                 // 4.0
+  CUresult (*ctx_get_id)(CUcontext, unsigned long long*) = nullptr;  // 12.0
+
   CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                         // 4.0
   CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;         // 3.2
   CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;  // _v2: 11.7
@@ -22,10 +26,8 @@ struct DriverApi {
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                              // 5.5
   CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                               // 9.2
   CUresult (*launch_host_func)(CUstream, CUhostFn, void*) = nullptr;                        // 10.0
-  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                        // 4.0
   CUresult (*ctx_push_current)(CUcontext) = nullptr;                                        // 4.0
   CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                        // 4.0
-  CUresult (*ctx_get_id)(CUcontext, unsigned long long*) = nullptr;                         // 12.0
   CUresult (*device_primary_ctx_get_state)(CUdevice, unsigned*, int*) = nullptr;            // 7.0
   CUresult (*stream_get_capture_info)(CUstream, CUstreamCaptureStatus*, cuuint64_t*, CUgraph*, const CUgraphNode**,
                                       const CUgraphEdgeData**, size_t*) = nullptr;  // _v3: 12.3

@@ -418,37 +418,42 @@ void Hooks::graph_copied(CUgraph original, CUgraph copy, int depth) {
 
 // ---- a call
 
-Passage::Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call, const char* name,
+void Passage::watch(CUpti_CallbackDomain domain, std::uint32_t call) {
+  const bool simple =
+      domain == CUPTI_CB_DOMAIN_DRIVER_API && kEffects[call] == Effect::none && driver_call(call).only_issues;
+  // Release order: a thread that sees this value also sees the names and the hooks.
+  watched_[index(domain)][call].store(simple ? Watched::simple : Watched::yes, std::memory_order_release);
+}
+
+Passage::Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call, Watched watched,
                  const void* parameters)
-    : self_(self), hooks_(g_hooks.load(std::memory_order_acquire)), domain_(domain), call_(call) {
-  data_.functionName = name;
+    : self_(self),
+      hooks_(g_hooks.load(std::memory_order_acquire)),
+      domain_(domain),
+      call_(call),
+      watched_as_(watched),
+      data_{} {
+  data_.callbackSite = CUPTI_API_ENTER;
+  data_.functionName = name_of(domain, call);
   data_.functionParams = parameters;
   data_.functionReturnValue = &result_;
-  data_.symbolName = nullptr;
-  data_.context = nullptr;
-  data_.contextUid = 0;
-  data_.correlationData = nullptr;
-  data_.correlationId = 0;
-  data_.callbackSite = CUPTI_API_ENTER;
-  const bool of_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
-  only_issues_ = of_driver && kEffects[call] == Effect::none && driver_call(call).only_issues;
   if (hooks_ == nullptr) [[unlikely]]
     return;
   // For a runtime call, the context is needed only if the call fails.
-  if (of_driver) [[likely]]
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]]
     std::tie(data_.context, data_.contextUid) = hooks_->current(self);
   hooks_->callback_(&self, domain, call, &data_);
-  if (of_driver && !only_issues_) [[unlikely]]
-    hooks_->before(call, data_);
+  if (watched != Watched::simple && domain == CUPTI_CB_DOMAIN_DRIVER_API) hooks_->before(call, data_);
 }
 
-std::uint32_t Passage::leave(std::uint32_t result) {
+void Passage::leave(std::uint32_t result) {
   result_ = result;
   data_.callbackSite = CUPTI_API_EXIT;
-  if (hooks_ == nullptr || !only_issues_ || hooks_->captures_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    leave_other();
-  if (hooks_ != nullptr) hooks_->callback_(&self_, domain_, call_, &data_);
-  return result;
+  if (hooks_ == nullptr || watched_as_ != Watched::simple || hooks_->captures_.load(std::memory_order_relaxed) != 0)
+      [[unlikely]] {
+    return leave_other();
+  }
+  hooks_->callback_(&self_, domain_, call_, &data_);
 }
 
 void Passage::leave_other() {
@@ -463,9 +468,9 @@ void Passage::leave_other() {
   if (of_driver ? !driver_call(call_).only_issues : result_ != 0) {
     std::tie(data_.context, data_.contextUid) = hooks_->current(self_);
   }
-  if (!of_driver) return;
-  hooks_->after(call_, data_);
-  if (hooks_->captures_.load(std::memory_order_relaxed) != 0) hooks_->after_captured(call_, data_);
+  if (of_driver) hooks_->after(call_, data_);
+  if (of_driver && hooks_->captures_.load(std::memory_order_relaxed) != 0) hooks_->after_captured(call_, data_);
+  hooks_->callback_(&self_, domain_, call_, &data_);
 }
 
 }  // namespace cudadiag::record

@@ -44,7 +44,7 @@ class Hooks {
   // Returns the calling thread's context and its number, or null and 0 if it has none.
   std::pair<CUcontext, std::uint32_t> current(ThisThread& self);
   std::uint32_t number_of(CUcontext context);
-  void meet(CUcontext context, std::uint32_t uid);
+  [[gnu::cold, gnu::noinline]] void meet(CUcontext context, std::uint32_t uid);
   void context_ends(CUcontext context);
   void tell(std::uint32_t id, CUcontext context, CUstream stream, const void* descriptor);
   void code_loaded(std::uint32_t id, const CUpti_CallbackData& data);
@@ -56,9 +56,10 @@ class Hooks {
   void node_added(std::uint32_t id, const void* parameters);
   void graph_copied(CUgraph original, CUgraph copy, int depth);
 
-  CUpti_CallbackFunc callback_ = nullptr;
-  DriverApi driver_;
+  // Each call reads the first line of these members.
+  alignas(64) CUpti_CallbackFunc callback_ = nullptr;
   std::atomic<std::uint32_t> captures_ = 0;
+  DriverApi driver_;
   std::atomic<std::uint32_t> next_uid_ = 1;  // used if the driver does not number contexts
   struct Known {
     std::atomic<CUcontext> context;

@@ -42,13 +42,12 @@ class Passage {
  public:
   static constexpr std::uint32_t kMostCalls = 1024;
 
-  static bool is_watched(CUpti_CallbackDomain domain, std::uint32_t call) {
-    return place(domain, call).load(std::memory_order_acquire);
+  // How a call is watched. A simple call is a driver call that issues work, and has no effect that the hooks must report.
+  enum class Watched : std::uint8_t { no, yes, simple };
+  static Watched watched(CUpti_CallbackDomain domain, std::uint32_t call) {
+    return watched_[index(domain)][call].load(std::memory_order_acquire);
   }
-  // Stores with release order, so that a thread that sees this value also sees the names and the hooks.
-  static void watch(CUpti_CallbackDomain domain, std::uint32_t call) {
-    place(domain, call).store(true, std::memory_order_release);
-  }
+  static void watch(CUpti_CallbackDomain domain, std::uint32_t call);
   // Returns a name such as "cuLaunchKernel". All names are set before any call is watched.
   static const char* name_of(CUpti_CallbackDomain domain, std::uint32_t call) {
     return call < kMostCalls ? names_[index(domain)][call] : nullptr;
@@ -58,32 +57,29 @@ class Passage {
   }
 
   // Reports ENTER. `parameters` points to CUPTI's structure for the call.
-  [[gnu::hot, gnu::noinline]] Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call,
-                                      const char* name, const void* parameters);
+  [[gnu::hot, gnu::noinline, gnu::flatten]] Passage(ThisThread& self, CUpti_CallbackDomain domain, std::uint32_t call,
+                                                    Watched watched, const void* parameters);
   // Returns true if the wrapper must not call the driver. A second call returns false. Only reruns withhold calls.
   static bool is_withheld() { return std::exchange(t_this.withheld, false); }
   // Reports EXIT. `result` is what the program receives: a CUresult or a cudaError_t.
-  [[gnu::hot, gnu::noinline]] std::uint32_t leave(std::uint32_t result);
+  [[gnu::hot, gnu::noinline]] void leave(std::uint32_t result);
   Passage(const Passage&) = delete;
   Passage& operator=(const Passage&) = delete;
 
  private:
-  static std::atomic<bool>& place(CUpti_CallbackDomain domain, std::uint32_t call) {
-    return watched_[index(domain)][call];
-  }
   static std::size_t index(CUpti_CallbackDomain domain) { return domain == CUPTI_CB_DOMAIN_RUNTIME_API ? 1 : 0; }
 
-  inline static constinit std::array<std::array<std::atomic<bool>, kMostCalls>, 2> watched_{};
+  inline static constinit std::array<std::array<std::atomic<Watched>, kMostCalls>, 2> watched_{};
   inline static constinit std::array<std::array<const char*, kMostCalls>, 2> names_{};
 
-  [[gnu::cold, gnu::noinline]] void leave_other();
+  [[gnu::noinline]] void leave_other();
 
   ThisThread& self_;
   Hooks* hooks_;  // null if the recorder does not exist yet
   CUpti_CallbackDomain domain_;
   std::uint32_t call_;
   std::uint32_t result_ = 0;
-  bool only_issues_;  // the call has no effect that must be derived from it
+  Watched watched_as_;
   CUpti_CallbackData data_;
 };
 
@@ -118,16 +114,22 @@ struct Wrapper<kSet, kDomain, kCall, Parameters, Result (*)(Arguments...)> {
 
   static Result call(Arguments... arguments) {
     const auto function = target();
-    if (!Passage::is_watched(kDomain, kCall)) return function(arguments...);
+    const Passage::Watched watched = Passage::watched(kDomain, kCall);
+    if (watched == Passage::Watched::no) return function(arguments...);
     ThisThread& self = this_thread();
     if (self.inside) return function(arguments...);  // a call of the recorder itself
     // The members of CUPTI's structures are in the order of the function's arguments.
     Parameters parameters{arguments...};
-    Passage passage(self, kDomain, kCall, Passage::name_of(kDomain, kCall), &parameters);
+    Passage passage(self, kDomain, kCall, watched, &parameters);
     if constexpr (kMayBeWithheld<kDomain, kCall>) {
-      if (Passage::is_withheld()) return static_cast<Result>(passage.leave(0));
+      if (Passage::is_withheld()) {
+        passage.leave(0);
+        return Result{};
+      }
     }
-    return static_cast<Result>(passage.leave(function(arguments...)));
+    const Result result = function(arguments...);
+    passage.leave(result);
+    return result;
   }
 };
 

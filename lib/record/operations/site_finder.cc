@@ -34,13 +34,13 @@ void SiteFinder::attach(AreaMap& map, Interner& interner, KernelIds& kernels, co
 
 void SiteFinder::start(Stacks wanted) {
   wanted_ = wanted;
+  seeks_python_ = wanted.python;
   native_.start(*interner_, unloads_);
 }
 
 void SiteFinder::adopt(const SiteFinder& parent) {
   wanted_ = {parent.wanted_.python, parent.wanted_.native, false};
   native_.attach(*interner_, unloads_);
-  python_sought_ = true;
   const bool has_python = parent.has_python_.load(std::memory_order_acquire);
   if (has_python) python_.adopt(parent.python_, *interner_, *hook_);
   if (has_python && wanted_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
@@ -52,7 +52,7 @@ void SiteFinder::thread_started(ThreadState& thread, std::uintptr_t frame) const
 }
 
 void SiteFinder::seek_python() {
-  if (python_sought_.exchange(true)) return;
+  if (!seeks_python_.exchange(false)) return;
   const bool found = python_.start(*interner_, *hook_);
   if (found && wanted_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
   has_python_.store(found, std::memory_order_release);
@@ -60,7 +60,7 @@ void SiteFinder::seek_python() {
 
 SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
                                     std::uintptr_t frame) {
-  if (wanted_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
+  if (seeks_python_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   if (python != 0) wire::store(thread.entry, wire::thread::kPythonState, python_.thread_state());
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
@@ -76,7 +76,7 @@ SiteFinder::Place SiteFinder::place(ThreadState& thread, std::uint32_t id, Kind 
 }
 
 std::uint32_t SiteFinder::site_of_traceback(const ThreadState& thread, std::span<const TracedFrame> frames) {
-  if (wanted_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
+  if (seeks_python_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.of_traceback(frames) : 0;
   if (python == 0) return 0;
   const std::uint64_t key = wire::mix_all(std::uint64_t{python}, std::uint64_t{thread.index}) | 1;
@@ -94,7 +94,7 @@ bool SiteFinder::wants_native() const { return wanted_.native && !(wanted_.hook 
 
 SiteCall SiteFinder::enter(ThreadState& thread, std::uint32_t id, Kind kind, CUfunction kernel, const char* symbol,
                            std::uintptr_t frame) {
-  if (wanted_.python && !python_sought_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (seeks_python_.load(std::memory_order_relaxed)) [[unlikely]]
     seek_python();
   const bool native = wants_native();
   std::uint64_t python = 0;

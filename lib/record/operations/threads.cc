@@ -35,6 +35,10 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.tid = thread_id();
   state.entry = area_->region(area::Region::threads) + index * area::kThreadSize;
   state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
+  namespace parameters = wire::launch_parameters;
+  state.parameters = index >= parameters::kThreads
+                         ? nullptr
+                         : area_->region(area::Region::parameters) + index * parameters::kSlots * parameters::kSlotSize;
   state.torch_thread = 0;
   state.open = {};
   state.interrupts = false;

@@ -91,21 +91,23 @@ struct alignas(128) ThreadState {
   StackRange stack;                // the stack on which the thread ran last
   StreamCacheEntry newest_stream;  // the stream looked up last
   std::uint64_t next_marker;       // earliest ticks for the next sparse marker
+  std::byte* parameters;           // the thread's slots for the parameters of launches; null if it has none
   Turn turn;
+  bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
+  // The serials of this thread's failed calls that the recorder still tracks are in `recent`. The first `recent_worked`
+  // of these calls were followed by an operation of the thread. The first `recent_looked` were followed by a query of
+  // its last error.
+  std::uint8_t recent_errors, recent_worked, recent_looked;
+  // Every launch reads the members up to here, which fill two cache lines.
   bool waits;  // the current call may wait for the GPU, as reported to CopySources
   std::uint64_t
-      watched;      // the number of the watch that lasts until the work of the current call has finished; 0 if none
-  bool interrupts;  // the current call is in a signal handler, which interrupted the call in `interrupted`
+      watched;  // the number of the watch that lasts until the work of the current call has finished; 0 if none
   // The graph call that the thread is making: the call's site, and whether nodes created during the call belong to the
   // program.
   std::uint32_t graph_site;
   bool adds_nodes;
-  AddedMarkers markers;  // the markers that this call has added to its graph
-  // The serials of this thread's failed calls that the recorder still tracks, oldest first. The first `recent_worked`
-  // of these calls were followed by an operation of the thread. The first `recent_looked` were followed by a query of
-  // its last error.
-  std::uint32_t recent_errors, recent_worked, recent_looked;
-  std::array<std::uint64_t, 16> recent;
+  AddedMarkers markers;                  // the markers that this call has added to its graph
+  std::array<std::uint64_t, 16> recent;  // oldest first
 
   // When a wait begins, these hold the ordinals of the latest operations. If the wait succeeds, those operations and
   // all earlier ones have finished.

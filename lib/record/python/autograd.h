@@ -45,13 +45,13 @@ class Autograd {
   Mutex mutex_;          // guards `types_`
   // Every operation reads these members. They come last, because OperationRecorder's next member is also read by every
   // operation.
-  std::atomic<State> state_ = State::unknown;
-  std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;
-  std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;
-  int (*graph_task_)() = nullptr;                  // null if this version of PyTorch does not export it
+  int (*graph_task_)() = nullptr;  // null if this version of PyTorch does not export it
+  std::uint64_t (*peek_)() = nullptr;
   void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so the caller provides its memory
+  std::atomic<std::uint32_t> occasions_;
+  std::atomic<State> state_ = State::unknown;
 };
 
 }  // namespace cudadiag::record

@@ -108,13 +108,13 @@ std::uint64_t tail(const std::byte* data, std::size_t size) {
 
 struct PythonStacks::Walk {
   std::size_t frames = 0;
-  std::uint64_t hash = 0;
+  std::uint64_t sum = 0;
   bool truncated = false;
 
   [[gnu::always_inline]] void add(const std::byte* code, std::uintptr_t instruction, const PythonLayout& layout) {
     ++frames;
-    hash = hash * wire::kSumFactor +
-           wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, identity(code, layout));
+    sum = sum * wire::kSumFactor +
+          wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, identity(code, layout));
   }
 };
 
@@ -203,9 +203,9 @@ std::uint32_t PythonStacks::current() {
   const std::byte* frame = innermost(thread);
   Walk found;
   Frames frames;
-  const auto keep = [&](const std::byte* code, std::uintptr_t instruction) {
-    frames.codes[found.frames] = code;
-    frames.instructions[found.frames] = instruction;
+  const auto keep = [&](std::size_t at, const std::byte* code, std::uintptr_t instruction) {
+    frames.codes[at] = code;
+    frames.instructions[at] = instruction;
   };
   if (frame == nullptr || !walk(frame, found, keep)) return 0;
   return find_or_intern(found, frames);
@@ -213,8 +213,9 @@ std::uint32_t PythonStacks::current() {
 
 std::uint32_t PythonStacks::find_or_intern(const Walk& walk, const Frames& found) {
   if (walk.frames == 0) return 0;
-  if (const std::uint32_t id = interner_->find_python_stack(walk.hash)) return id;
-  return intern(walk, found);
+  const std::uint64_t key = mix(kHashSeed, walk.sum);
+  if (const std::uint32_t id = interner_->find_python_stack(key)) return id;
+  return intern(key, walk, found);
 }
 
 std::uint32_t PythonStacks::of_traceback(std::span<const TracedFrame> traced) {
@@ -232,7 +233,6 @@ std::uint32_t PythonStacks::of_traceback(std::span<const TracedFrame> traced) {
     frames.instructions[found.frames] = instruction;
     found.add(code, instruction, *layout_);
   }
-  found.hash = mix(kHashSeed, found.hash);
   return find_or_intern(found, frames);
 }
 
@@ -241,16 +241,16 @@ bool PythonStacks::are_several() const {
          newest_interpreter_() != main_interpreter_();
 }
 
-bool PythonStacks::fingerprint(std::uint64_t& hash) const {
+bool PythonStacks::fingerprint(std::uint64_t& sum) const {
   const Trust trust = trust_.load(std::memory_order_acquire);
-  hash = 0;
+  sum = 0;
   if (trust == Trust::unproven) return false;
   if (trust == Trust::none || is_initialized_() == 0) return true;
   const std::byte* thread = this_thread_state_();
   const std::byte* frame = thread == nullptr ? nullptr : innermost(thread);
   Walk found;
-  const auto no_more = [](const std::byte*, std::uintptr_t) {};
-  if (frame != nullptr && walk(frame, found, no_more) && found.frames > 0) hash = found.hash;
+  const auto no_more = [](std::size_t, const std::byte*, std::uintptr_t) {};
+  if (frame != nullptr && walk(frame, found, no_more) && found.frames > 0) sum = found.sum;
   return true;
 }
 
@@ -262,18 +262,21 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
 
 template <typename Visit>
 bool PythonStacks::walk(const std::byte* frame, Walk& found, Visit visit) const {
-  // Instantiates the walk for each layout, so that all offsets are constants.
+  constexpr std::size_t kNewest = std::size(kPythonLayouts) - 1;
+  // Instantiates the walk for each layout, so that all offsets are constants. The newest layout comes first.
   bool walked = false;
   const auto walk_by_each = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    static_cast<void>(((layout_ == &kPythonLayouts[i] && (walked = walk_by<i>(frame, found, visit), true)) || ...));
+    const auto index = static_cast<std::size_t>(layout_ - kPythonLayouts);
+    static_cast<void>(((index == kNewest - i && (walked = walk_by<kNewest - i>(frame, found, visit), true)) || ...));
   };
-  walk_by_each(std::make_index_sequence<std::size(kPythonLayouts)>());
+  walk_by_each(std::make_index_sequence<kNewest + 1>());
   return walked;
 }
 
 template <std::size_t kLayout, typename Visit>
-bool PythonStacks::walk_by(const std::byte* frame, Walk& walk, Visit visit) const {
+bool PythonStacks::walk_by(const std::byte* frame, Walk& found, Visit visit) const {
   constexpr const PythonLayout& layout = kPythonLayouts[kLayout];
+  Walk walk;  // stays in registers
   const bool hooked = hook_->asked();
   for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
     if (layout.frame_owner >= 0 && read_field<unsigned char>(frame, layout.frame_owner) >= kFirstShimOwner) {
@@ -290,14 +293,14 @@ bool PythonStacks::walk_by(const std::byte* frame, Walk& walk, Visit visit) cons
         layout.instruction_is_index
             ? static_cast<std::uintptr_t>(read_field<int>(frame, layout.frame_instruction) * layout.index_scale)
             : read_field<std::uintptr_t>(frame, layout.frame_instruction);
-    visit(code, instruction);
+    visit(walk.frames, code, instruction);
     walk.add(code, instruction, layout);
   }
-  walk.hash = mix(kHashSeed, walk.hash);
+  found = walk;
   return true;
 }
 
-std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
+std::uint32_t PythonStacks::intern(std::uint64_t key, const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
     const std::byte* code = found.codes[i];
@@ -313,7 +316,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
     }
     frames[i] = {intern_code(code), static_cast<std::uint32_t>(offset)};
   }
-  return interner_->python_stack(walk.hash, {frames.data(), walk.frames}, walk.truncated);
+  return interner_->python_stack(key, {frames.data(), walk.frames}, walk.truncated);
 }
 
 bool PythonStacks::looks_like_code(const std::byte* code) const {

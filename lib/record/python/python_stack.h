@@ -43,9 +43,9 @@ class PythonStacks {
   std::uint32_t of_traceback(std::span<const TracedFrame> traced);
   // Returns the calling thread's PyThreadState. Valid only after current() has found a stack.
   std::uint64_t thread_state() const { return reinterpret_cast<std::uint64_t>(this_thread_state_()); }
-  // Computes a hash that distinguishes the current stack from the process's other stacks, without looking up interned
-  // stacks. Returns false if the hash is not available yet.
-  [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
+  // Computes a sum that distinguishes the current stack from the process's other stacks, without looking up interned
+  // stacks. Returns false if the sum is not available yet.
+  [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& sum) const;
 
  private:
   static constexpr std::size_t kFrames = 128;
@@ -63,13 +63,13 @@ class PythonStacks {
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;
-  // Calls `visit(code object, instruction)` for each frame, innermost first.
+  // Calls `visit(index, code object, instruction)` for each frame, innermost first.
   template <typename Visit>
   bool walk(const std::byte* frame, Walk& found, Visit visit) const;
   template <std::size_t kLayout, typename Visit>
   bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
   std::uint32_t find_or_intern(const Walk& walk, const Frames& found);
-  std::uint32_t intern(const Walk& walk, const Frames& found);
+  std::uint32_t intern(std::uint64_t key, const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
   // Returns true if the process has several interpreters. In this case, a walk always finds the main interpreter's
   // frames, even on a thread that runs another interpreter.

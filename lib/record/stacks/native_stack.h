@@ -27,7 +27,7 @@ class NativeStacks {
   struct Recognition {
     const StackShape* shape;
     std::uint64_t addresses;  // a sum of the return addresses
-    std::uint8_t opened;  // a library in the stack (modules.h); 0 if none
+    std::uint8_t opened;      // a library in the stack (modules.h); 0 if none
   };
   // Returns the current stack's id, or 0 if the stack is unknown. `stack_pointer` is the frame address of the
   // recorder's callback. `salt` distinguishes calls at the same depth (callback id, kernel). `python` is true if Python
