@@ -66,8 +66,10 @@ std::string about(double seconds) { return seconds < 1 ? "under a second" : "abo
 
 std::string runs_text(const RerunOutlook& outlook) {
   const std::string limits = outlook.limits.empty() ? "" : "; " + outlook.limits;
-  return outlook.runs == 1 ? fmt::format("1 run, {}{}", about(outlook.seconds), limits)
-                           : fmt::format("{} runs, {} each{}", outlook.runs, about(outlook.seconds), limits);
+  const std::string more = outlook.or_one_more ? fmt::format(" or {}", outlook.runs + 1) : "";
+  const bool one = outlook.runs == 1 && more.empty();
+  return fmt::format("{}{} {}, {}{}{}", outlook.runs, more, one ? "run" : "runs", about(outlook.seconds),
+                     one ? "" : " each", limits);
 }
 
 // Asks one question and waits for the answer.

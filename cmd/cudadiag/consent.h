@@ -29,11 +29,12 @@ std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool q
 
 // The number of planned reruns, their expected duration, and their limits.
 struct RerunOutlook {
-  unsigned runs = 0;
-  double seconds = 0;     // expected for each rerun
-  std::string purpose;    // "to prove this" or "to find out more"
-  std::string limits;     // such as "it changes no files"; empty if there are none
-  std::string warning{};  // whom the reruns can harm, as a sentence without its period; empty if nobody
+  unsigned runs = 0;         // if all of them succeed
+  double seconds = 0;        // expected for each rerun
+  std::string purpose;       // "to prove this" or "to find out more"
+  std::string limits;        // such as "it changes no files"; empty if there are none
+  std::string warning{};     // whom the reruns can harm, as a sentence without its period; empty if nobody
+  bool or_one_more = false;  // if the driver writes no dump in one of them
 };
 
 // Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files."

@@ -158,6 +158,7 @@ std::string hint_for_missing(const std::string& name) {
     return "PATH does not contain this folder; to run the file: " + (is_python ? "python3 " + name : "./" + name);
   }
   if (name == "python" && !find_command("python3").path.empty()) return "it is called python3 here";
+  if (name.find('/') != std::string::npos) return "check the path of the program";
   return "check its name, its interpreter (#! line) and PATH; to run an alias or a command of your shell: bash -ic " +
          name;
 }

@@ -441,6 +441,7 @@ std::string write_html(const diagnose::Diagnosis& whole, const std::vector<diagn
   TextOptions options;
   options.say_clean = true;
   options.verbosity = Verbosity::verbose;
+  options.isolates = page_options.isolates;
   if (const std::string job = diagnose::job_sentence(report); !job.empty()) {
     html += "<p class=\"lead\">" + markup.text(job) + ".</p>\n";
   }

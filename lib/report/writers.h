@@ -66,6 +66,7 @@ std::string write_sarif(const diagnose::Diagnosis& report, const std::string& ve
 struct PageOptions {
   const Redaction* redaction = nullptr;  // removes names of people, hosts and home folders; null to keep them
   std::string version;                   // the version of cudadiag
+  bool isolates = false;                 // as in TextOptions
 };
 
 // `pictures` has one entry for each finding, in the same order. Entries at the end may be missing.

@@ -414,8 +414,8 @@ Stored Recording::store_last() {
   return {};
 }
 
-std::optional<base::Error> Recording::close() {
-  auto failure = writer_->finish();
+std::optional<base::Error> Recording::close(const session::Retention& retention) {
+  auto failure = writer_->finish(retention);
   const bool is_first = failure && whole_;
   if (failure) whole_ = false;
   return is_first ? failure : std::nullopt;

@@ -140,7 +140,7 @@ class Recording {
   // Stores the final state of the recording. Call this after note_end().
   Stored store_last();
   // Finishes the session's folder. Returns a failure only if all earlier attempts to store something succeeded.
-  std::optional<base::Error> close();
+  std::optional<base::Error> close(const session::Retention& retention);
   // Removes the session.
   void discard();
 

@@ -78,6 +78,7 @@ class Offer {
   RerunOutlook outlook() const {
     RerunOutlook outlook;
     outlook.runs = supervise::planned_reruns(known());
+    outlook.or_one_more = supervise::confirms_with_dump(known());
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) {
       outlook.limits = "it changes no files";
@@ -95,6 +96,9 @@ class Offer {
 
   const char* purpose() const {
     if (!report_.findings()) return "to see which operations race";
+    const bool races = std::ranges::all_of(report_.report().findings,
+                                           [](const diagnose::Finding& finding) { return finding.race.has_value(); });
+    if (races) return "to name the tensors that race";
     const bool proven = std::ranges::all_of(report_.report().findings,
                                             [](const diagnose::Finding& finding) { return finding.evidence.proves(); });
     return proven ? "to find out more" : "to prove this";

@@ -44,7 +44,7 @@ const char* doing(PassKind kind) {
 std::string purpose(const RerunSpec& spec) {
   switch (spec.kind) {
     case PassKind::device:
-      return "gets a GPU core dump";
+      return "asks the driver for a GPU core dump";
     case PassKind::eager:
       return spec.values.empty() ? "runs without torch.compile" : "runs without torch.compile, and reads the values";
     case PassKind::sanitize:
@@ -57,7 +57,7 @@ std::string purpose(const RerunSpec& spec) {
       return "traces where the bad value came from";
     default:
       return fmt::format("waits for {}{}{}", spec.waits, spec.without_values ? ", and reads no values" : "",
-                         spec.dumps                     ? ", and gets a GPU core dump"
+                         spec.dumps                     ? ", and asks the driver for a GPU core dump"
                          : spec.seconds_for_tracing > 0 ? ", and traces the bad value"
                                                         : "");
   }

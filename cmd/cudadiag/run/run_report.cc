@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
@@ -140,7 +141,10 @@ bool RunReport::is_clean() {
 void RunReport::keep_session() {
   for (const base::Error& failure : recording_.failures()) say(failure);
   print_unstored(recording_.store_last());
-  if (const auto failure = recording_.close()) say(*failure);
+  // A session that only a rerun needs may be discarded later, so no older one makes room for it.
+  session::Retention retention;
+  if (open_pairs_) retention = {SIZE_MAX, UINTMAX_MAX};
+  if (const auto failure = recording_.close(retention)) say(*failure);
   const session::Root& root = recording_.writer()->root();
   if (!root.warning.empty()) say(root.warning);
   if (options_.verbosity != report::Verbosity::quiet)
@@ -340,7 +344,10 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
     all.forgotten += counts.forgotten;
   }
   if (all.operations == 0) return say("the program issued no operation on a stream, so no race was looked for");
-  std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
+  const std::string unjudged = diagnose::unjudged_text(races);
+  std::string text = unjudged.empty() ? "" : unjudged + "; ";
+  text += fmt::format("no {}race was found between {} operations on streams", unjudged.empty() ? "" : "other ",
+                      diagnose::thousands(all.operations));
   if (all.lost > 0) {
     const std::string gaps = report::counted(all.gaps, "gap") + " in the recording";
     text += all.lost == 1 ? "; 1 record was lost, so cudadiag could not see races across " + gaps
@@ -353,7 +360,6 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
     text += fmt::format("; {} accesses were dropped for lack of room, so cudadiag could not see races involving them",
                         diagnose::thousands(all.forgotten));
   }
-  if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   if (const std::string unchecked = diagnose::unchecked_text(races); !unchecked.empty()) text += "; " + unchecked;
   say(text);
 }

@@ -24,6 +24,7 @@
 #include "diagnose/run_context.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
+#include "launch/isolation/isolation.h"
 #include "launch/process.h"
 #include "report/finding_text.h"
 #include "session/ownership.h"
@@ -92,7 +93,7 @@ std::string page_of(const session::Session& session, const PageRequest& request)
   const IllustratedDiagnosis found = examine_for_page(session, request.foreign);
   const report::Redaction secrets({}, {}, {});
   const report::Redaction removed = request.keep_names ? secrets : own_names(session);
-  return report::write_html(found.report, found.pictures, {&removed, CUDADIAG_VERSION});
+  return report::write_html(found.report, found.pictures, {&removed, CUDADIAG_VERSION, !launch::missing_isolation()});
 }
 
 bool write_file(const std::string& file, const std::string& page) {

@@ -55,8 +55,8 @@ ReadSession opener_of(const fs::path& folder) {
   };
 }
 
-// Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, or a
-// recorded process. Without a launcher, also finds out whether the recorded processes are alive.
+// Takes the command from the first of these that contains it: the manifest, the launcher's running manifest, a recorded
+// process that failed, or another one. Without a launcher, also finds out whether the recorded processes are alive.
 void find_command(const session::Manifest& manifest, const ReadSession& open, ListedSession& listed) {
   const fs::path& path = listed.folder;
   listed.command = manifest.command.empty() ? session::open_running_manifest(path).command : manifest.command;
@@ -68,10 +68,11 @@ void find_command(const session::Manifest& manifest, const ReadSession& open, Li
   const auto& session = std::get<session::Session>(open());
   if (listed.state == RunState::unfinished) listed.state = state_of(session);
   for (const session::Process& process : session.processes) {
-    if (process.argv.empty()) continue;
-    listed.command = process.argv;
-    return;
+    const bool leads = listed.command.empty() || process.record.frozen_code != 0;
+    if (leads && !process.argv.empty()) listed.command = process.argv;
+    if (process.record.frozen_code != 0) break;
   }
+  if (!listed.command.empty()) return;
   const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
   listed.why_no_command =
       "unknown command: " + (left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path));

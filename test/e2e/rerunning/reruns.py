@@ -305,7 +305,7 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
     passes = len(outcomes(machine.report()))
     machine.environment.pop("HANG")
     said = expect_success(machine.cudadiag("bisect")).stderr
-    expect_in("gets a GPU core dump", said, "message")
+    expect_in("asks the driver for a GPU core dump", said, "message")
     found = outcomes(machine.report())
     expect((len(found), found[-1][0]), (passes + 1, "device"), "passes")
     expect_in("a rerun would add nothing", machine.cudadiag("bisect").stderr, "message once the dump exists")
