@@ -154,6 +154,9 @@ void OperationRecorder::meet_stream(ThreadState& thread, const Call& call, const
 bool OperationRecorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
   const std::uint32_t unmarked = streams_.unmarked(thread.open.stream, thread.open.ordinal);
   if (unmarked < kSparseDistance) return false;
+  // Without markers, the operation counts as due only where its stream needs a new entry.
+  if (markers_ == wire::Markers::off) [[unlikely]]
+    return thread.open.ordinal >= Streams::kLastOrdinal;
   return site_ordinal <= kSettledOperations || unmarked >= kFarDistance ||
          wire::load(thread.entry, wire::thread::kCallTicks) >= thread.next_marker;
 }
