@@ -7,7 +7,7 @@ import signal
 import targets
 from counted_changes import Place, lines_of
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
-from isolation import needs_overlays
+from isolation import _needs_overlays
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
@@ -286,7 +286,7 @@ def interrupted_search_exits_as_an_interrupted_command_does(machine):
 
 
 def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
-    needs_overlays(machine)
+    _needs_overlays(machine)
     machine.plan(AGAIN)
     (machine.folder / "log").write_text("before\n")
     script = 'mkdir out || exit 5; echo "$CUDADIAG_PASS" >>log; exec "$@"'
@@ -301,7 +301,7 @@ def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
 
 
 def rerun_starts_although_more_names_are_new_than_can_be_hidden(machine):
-    needs_overlays(machine)
+    _needs_overlays(machine)
     machine.plan(AGAIN)
     deep = pathlib.Path(*["x" * 200] * 14)
     (machine.folder / deep).mkdir(parents=True)

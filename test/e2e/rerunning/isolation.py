@@ -27,7 +27,7 @@ def _ways(machine):
     return [[], [WALLS]] if "reruns may write up to " in machine.cudadiag("doctor").stdout else [[WALLS]]
 
 
-def needs_overlays(machine):
+def _needs_overlays(machine):
     if len(_ways(machine)) == 1:
         skip("mounting overlays is not allowed here")
 
@@ -237,7 +237,7 @@ def _passes(machine):
 
 
 def rerun_does_not_see_what_the_first_run_created(machine):
-    needs_overlays(machine)
+    _needs_overlays(machine)
     machine.plan(AGAIN)
     result = rerun(machine, "sh", "-c", 'mkdir out && echo "$CUDADIAG_PASS" >out/log && exec "$@"', "sh", *program("probe.py"))
     expect(evidence(machine.report())[0], "proven", "grade, with stderr " + result.stderr)
@@ -256,7 +256,7 @@ def rerun_is_not_kept_from_anything_by_a_shell_that_looks_for_a_terminal(machine
 
 
 def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
-    needs_overlays(machine)
+    _needs_overlays(machine)
     machine.plan(AGAIN)
     first = 'test "$CUDADIAG_PASS" != record || echo data >given; cat given || exit 5; exec "$@"'
     result = rerun(machine, "sh", "-c", first, "sh", *program("probe.py"))
@@ -266,7 +266,7 @@ def rerun_that_misses_what_was_hidden_runs_again_with_it(machine):
 
 
 def rerun_that_writes_more_than_it_may_says_so(machine):
-    needs_overlays(machine)
+    _needs_overlays(machine)
     machine.plan(AGAIN)
     for fill in ("head -c 3000000 /dev/zero >large", "echo >>huge"):
         with open(machine.folder / "huge", "wb") as huge:
