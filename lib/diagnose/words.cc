@@ -69,7 +69,7 @@ constexpr base::Words<Relation, 10> kRelations = {{
     {Relation::misaligned, "misaligned"},
 }};
 
-constexpr base::Words<Role, 18> kRoles = {{
+constexpr base::Words<Role, 20> kRoles = {{
     {Role::forward, "forward"},
     {Role::backward, "backward"},
     {Role::started, "started"},
@@ -88,6 +88,8 @@ constexpr base::Words<Role, 18> kRoles = {{
     {Role::fork, "fork"},
     {Role::used, "used"},
     {Role::infinite, "infinite"},
+    {Role::unchanged, "unchanged"},
+    {Role::changed, "changed"},
 }};
 
 constexpr base::Words<TensorRole, 3> kTensorRoles = {{

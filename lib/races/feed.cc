@@ -82,6 +82,9 @@ session::Race stored_race(const HostWrites::Found& found, const Memory& home, co
   to.changed = found.change.bytes;
   to.sampled = found.change.sampled;
   to.after_begin = found.change.after_begin;
+  to.unchanged_at = found.change.unchanged_at;
+  to.changed_at = found.change.changed_at;
+  to.others_ran = found.change.others_ran;
   to.launched = found.launched;
   to.times = found.times;
   to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;

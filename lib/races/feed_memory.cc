@@ -246,7 +246,10 @@ void Feed::source_changed(const std::byte* record) {
                                      std::min(wire::load(record, race::kWord3), end - begin),
                                      (what & race::kWhileHeld) != 0,
                                      (what & race::kSampled) != 0,
-                                     (what & race::kAfterBegin) != 0};
+                                     (what & race::kAfterBegin) != 0,
+                                     wire::load(record, race::kOffset1),
+                                     wire::load(record, race::kOffset2),
+                                     (what & race::kOthersRan) != 0};
   if (!host_writes_.changed(change)) return;
   const Memory* memory = memory_.at(begin);
   host_homes_.push_back(memory == nullptr ? Memory{} : *memory);

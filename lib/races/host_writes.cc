@@ -87,6 +87,22 @@ bool choose_source(HostWrites::Watched& watched, HostWrites::Change& change) {
   return false;
 }
 
+// If the memory changes between other calls another time, the calls say little: another thread may write it.
+void note_calls(HostWrites::Found& known, HostWrites::Change& change) {
+  HostWrites::Change& first = known.change;
+  const bool both = first.unchanged_at != 0 && change.unchanged_at != 0;
+  known.varies |= both && (first.unchanged_at != change.unchanged_at || first.changed_at != change.changed_at);
+  if (known.varies) {
+    first.unchanged_at = first.changed_at = 0;
+  } else if (first.unchanged_at == 0) {
+    first.unchanged_at = change.unchanged_at, first.changed_at = change.changed_at;
+    first.others_ran = change.others_ran;
+  } else if (both) {
+    first.others_ran &= change.others_ran;
+  }
+  change.unchanged_at = first.unchanged_at, change.changed_at = first.changed_at, change.others_ran = first.others_ran;
+}
+
 }  // namespace
 
 bool HostWrites::changed(Change change) {
@@ -102,14 +118,15 @@ bool HostWrites::changed(Change change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
+    note_calls(*known, change);
     // Prefer a change that happened while the stream was held back, because its origin is more certain.
     if (change.while_held && !known->change.while_held) {
-      *known = {of.copy, change, of.launched, known->times};
+      *known = {of.copy, change, of.launched, known->times, known->varies};
     }
     return false;
   }
   if (found_.size() >= kMostFound) return void(++unlisted_), false;
-  found_.push_back({of.copy, change, of.launched, 1});
+  found_.push_back({of.copy, change, of.launched, 1, false});
   return true;
 }
 

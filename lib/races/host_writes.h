@@ -53,12 +53,17 @@ class HostWrites {
     std::uint64_t number = 0;
     std::uint64_t begin = 0, end = 0, bytes = 0;
     bool while_held = false, sampled = false, after_begin = false;
+    // Sites of two calls of the issuing thread, with no call between them: after the first one, the memory was
+    // unchanged; before the second one, it had changed. 0 if unknown.
+    std::uint32_t unchanged_at = 0, changed_at = 0;
+    bool others_ran = false;  // other threads of the process ran between them
   };
   struct Found {
     Access copy;
     Change change;
     std::uint32_t launched = 0;  // see Watched
     std::uint64_t times = 1;
+    bool varies = false;  // it changed between different calls
   };
   // Returns false if the change was already known, or if a recorded operation explains it.
   bool changed(Change change);

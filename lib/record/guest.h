@@ -99,6 +99,23 @@ inline bool is_readable(std::uintptr_t word) {
   return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
 }
 
+// Calls `visit` with each name in the folder. Does not use readdir(), because opendir() allocates memory.
+template <typename Visit>
+void each_name(int folder, Visit visit) {
+  constexpr std::size_t kName = 19;  // struct linux_dirent64: inode, offset, size of the entry, type, name
+  constexpr std::size_t kSize = 16;
+  alignas(8) char entries[2048];
+  for (;;) {
+    const long size = syscall(SYS_getdents64, folder, entries, sizeof entries);
+    if (size <= 0) return;
+    std::uint16_t length = 0;
+    for (long at = 0; at < size; at += length) {
+      memcpy(&length, entries + at + kSize, sizeof length);
+      visit(entries + at + kName);
+    }
+  }
+}
+
 // Parses decimal numbers without libc's strtoul() and atoi(). New glibc headers redirect these functions to versions
 // that only glibc 2.38 and later provide. The recorder could then not be loaded on an older system.
 

@@ -238,7 +238,12 @@ void Recorder::look_at_result(ThreadState* thread, Returned returned, const Call
 
 void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uintptr_t frame) {
-  if (operations_.races() != nullptr) races_.call_begins(thread, id, rule, data);
+  if (operations_.races() != nullptr) {
+    if (rule.role != Role::operation && races_.compares(thread)) {
+      races_.call_entered(thread, operations_.sites().site_of(thread, id, wire::operation::Kind::none, frame));
+    }
+    races_.call_begins(thread, id, rule, data);
+  }
   ExclusiveWait& alone = operations_.exclusive_wait();
   switch (rule.role) {
     case Role::stream_wait: {

@@ -40,8 +40,9 @@ static void list(Members& to, const diagnose::Moment& moment) {
 static void list(Members& to, const diagnose::Related& related) {
   to.type("related");
   to.one_of("role", diagnose::word(related.role),
-            {"forward", "backward", "started", "eager", "source", "called", "capture", "update", "replay", "caller",
-             "swallowed", "allocated", "freed", "taken", "written", "fork", "used", "infinite"});
+            {"forward", "backward", "started", "eager",     "source",    "called", "capture",
+             "update",  "replay",   "caller",  "swallowed", "allocated", "freed",  "taken",
+             "written", "fork",     "used",    "infinite",  "unchanged", "changed"});
   add_location(to, related.location);
   to.one_of("grade", related.known_by ? diagnose::word(grade(*related.known_by)) : "", {"proven", "inferred"}, nullptr,
             true);

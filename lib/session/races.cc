@@ -67,6 +67,9 @@ void fields(Race& race, auto& field) {
   field("sampled", race.sampled);
   field("launched", race.launched);
   field("after_begin", race.after_begin);
+  field("unchanged_at", race.unchanged_at);
+  field("changed_at", race.changed_at);
+  field("others_ran", race.others_ran);
 }
 
 void fields(Overrun& overrun, auto& field) {

@@ -58,6 +58,10 @@ struct Race {
   // were compared.
   std::uint64_t changed = 0;
   bool sampled = false;
+  // And the sites of two calls of one thread, with no recorded call between them: after the first one, the bytes were
+  // unchanged; before the second one, they had changed. 0 if unknown.
+  std::uint32_t unchanged_at = 0, changed_at = 0;
+  bool others_ran = false;  // other threads of the process ran between these calls
   // Only if the first access is also a copy in a graph: the site of the graph's launch, and whether the bytes changed
   // after the graph had begun.
   std::uint32_t launched = 0;

@@ -34,7 +34,9 @@
 //                     in the same ring; word 0: 1-based number of this watch
 //    source_changed   a watched source changed before its copy or graph began; word 0: number of the watch; words 1 and 2:
 //                     address of the first byte known to have changed, and of the byte after the last one; word 3:
-//                     number of bytes; offset 0: SourceChange
+//                     number of bytes; offset 0: SourceChange; offsets 1 and 2: sites of the last call of the issuing thread
+//                     at which the source was unchanged, and of its next call, before which it had changed; 0 if
+//                     unknown
 //    array_made       word 0: CUarray; word 1: bytes of a row, or 0 if the array was destroyed; word 2:
 //                     rows | layers << 32; word 3: bytes of an element
 //    image_made       word 0: handle of a texture or surface; word 1: its CUarray or address, or 0 if it was destroyed;
@@ -127,6 +129,7 @@ enum class Ended : std::uint8_t {
 enum SourceChange : std::uint16_t {
   kWhileHeld = 1,   // the source changed after all work ordered before the copy had finished
   kSampled = 2,     // not all bytes of the source were compared
+  kOthersRan = 8,   // other threads of the process ran between the calls of offsets 1 and 2
   kAfterBegin = 4,  // the source changed after its graph had begun, and before the graph had finished
 };
 

@@ -48,17 +48,19 @@ enum class Role {
   allocated,
   freed,
   taken,      // allocated memory that a graph still uses, after it was freed
-  written,    // wrote, or may have written, the memory from which a bad pointer was read
+  written,    // wrote, or may have written, the memory that the host changed or from which a bad pointer was read
   swallowed,  // made the call that failed earlier on the same thread
   fork,       // forked this process
   used,       // used a value that is not finite
   infinite,   // produced the infinite element that became NaN
+  unchanged,  // made the last call after which host memory was unchanged
+  changed,    // made the next call, before which the host memory had changed
 };
 
 struct Related {
   Role role = Role::caller;
   Location location;
-  std::optional<analyse::Fact> known_by{};  // for forward and eager lines
+  std::optional<analyse::Fact> known_by{};  // for forward and eager lines, and for those of changed host memory
 };
 
 struct NodeNumber {

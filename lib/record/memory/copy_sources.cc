@@ -53,7 +53,10 @@ bool CopySources::due(std::uint32_t index) {
 CopySources::Slot* CopySources::take_slot() {
   for (Slot& slot : memory_->slots) {
     State free = State::free;
-    if (slot.state.compare_exchange_strong(free, State::taken)) return &slot;
+    if (!slot.state.compare_exchange_strong(free, State::taken)) continue;
+    // Another thread may have begun to compare the sources of the slot's previous copy.
+    if (!slot.compared.load()) return &slot;
+    slot.state.store(State::free);
   }
   return nullptr;
 }
@@ -69,20 +72,24 @@ bool CopySources::queue(Slot& slot, CUstream stream, CUhostFn function) {
   return false;
 }
 
-std::uint64_t CopySources::watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count,
+std::uint64_t CopySources::watch(Issuer issuer, CUstream stream, const SourceRows* sources, std::size_t count,
                                  Until until) {
-  if (!due(site)) return 0;
+  if (!due(issuer.site)) return 0;
   Slot* slot = take_slot();
   if (slot == nullptr) return 0;
   slot->owner = this;
   slot->dropped.store(false);
   slot->parts.store(until == Until::end ? 2 : 1);
-  slot->site = site;
+  slot->issuer = issuer;
+  slot->effort = 0;
+  slot->unchanged = slot->changed = 0;
   slot->change = {};
   const std::uint64_t number = slot->number = numbers_.fetch_add(1) + 1;
   if (slot->snapshot.take(sources, count, until == Until::end)) {
+    comparer(*slot).store(issuer.thread + 1u);
     slot->state.store(State::queued);
     if (queue(*slot, stream, reached)) return number;
+    comparer(*slot).store(0);
   }
   slot->state.store(State::free);
   return 0;
@@ -94,6 +101,44 @@ void CopySources::ends(std::uint64_t number, const CUstream* stream) {
     const bool meant = (state == State::queued || state == State::reading) && slot.number == number;
     if (meant && (stream == nullptr || !queue(slot, *stream, reached_end))) finish_part(slot);
   }
+}
+
+bool CopySources::compares(std::uint16_t thread) const {
+  return on() && std::any_of(comparers_.begin(), comparers_.end(), [thread](const std::atomic<std::uint32_t>& each) {
+           return each.load(std::memory_order_relaxed) == thread + 1u;
+         });
+}
+
+void CopySources::compare_by(Issuer call, At at) {
+  const int error = errno;
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    if (comparers_[i].load(std::memory_order_relaxed) != call.thread + 1u) continue;
+    Slot& slot = memory_->slots[i];
+    if (slot.compared.exchange(true)) continue;
+    compare_now(slot, call, at);
+    slot.compared.store(false);
+  }
+  errno = error;
+}
+
+// Both sides write before they read, as in compare(): a slot that is dropped or finished is not compared, or its state
+// does not change before this function has returned.
+void CopySources::compare_now(Slot& slot, Issuer call, At at) {
+  const State state = slot.state.load();
+  const bool own = comparer(slot).load() == call.thread + 1u;
+  if (!own || slot.dropped.load() || (state != State::queued && state != State::reading)) return;
+  bool same = true;
+  const bool read = call.site != 0 && slot.effort < kMostCompared && slot.snapshot.is_same(slot.effort, same);
+  if (read && same) {
+    slot.unchanged = call.site;
+    slot.others.begin();
+    return;
+  }
+  comparer(slot).store(0);
+  slot.changed = call.site;
+  slot.others_ran = slot.others.have_run();
+  // A change during a call was not made by this thread.
+  if (!read || at == At::exit) slot.unchanged = slot.changed = 0;
 }
 
 void CopySources::wake() {
@@ -116,12 +161,13 @@ void CopySources::hold_no_more() {
 void CopySources::forget(std::uint64_t begin, std::uint64_t end) {
   if (memory_ == nullptr) return;
   for (Slot& slot : memory_->slots) {
-    if (slot.state.load() == State::free || !slot.snapshot.meets(begin, end)) continue;
+    const bool in_use = slot.state.load() != State::free || slot.compared.load();
+    if (!in_use || !slot.snapshot.meets(begin, end)) continue;
     slot.dropped.store(true);
     if (holding_.load() > 0) wake();
     // A comparison takes less than a millisecond, unless its thread is not scheduled.
     const Uncancelled uncancelled;
-    for (int i = 0; i < kMostPauses && slot.state.load() == State::reading; ++i) {
+    for (int i = 0; i < kMostPauses && (slot.state.load() == State::reading || slot.compared.load()); ++i) {
       const timespec moment = {0, 20'000};
       nanosleep(&moment, nullptr);
     }
@@ -169,7 +215,7 @@ bool CopySources::may_hold(const Slot& slot) const {
 }
 
 bool CopySources::hold(Slot& slot) {
-  Site& site = memory_->sites[slot.site % kSites];
+  Site& site = memory_->sites[slot.issuer.site % kSites];
   if (!may_hold(slot) || held_.load() + kHold > kMostHeld ||
       site.held.load() * kMillisecond + kHold > kMostHeldAtSite) {
     return false;
@@ -202,7 +248,8 @@ void CopySources::look(Slot& slot) {
   const bool while_held = held && compare(slot, after) && after.since_last;
   const SourceSnapshot::Difference& found = while_held ? after : before;
   if (known && found.bytes != 0) {
-    slot.change = {slot.number, found.begin, found.end, found.bytes, while_held, slot.snapshot.sampled(), false};
+    slot.change = {slot.number, found.begin, found.end, found.bytes, while_held, slot.snapshot.sampled(),
+                   false,       0,           0,         0,           false};
   }
   finish_part(slot);
 }
@@ -210,14 +257,33 @@ void CopySources::look(Slot& slot) {
 void CopySources::look_at_end(Slot& slot) {
   SourceSnapshot::Difference found;
   if (slot.change.bytes == 0 && compare(slot, found) && found.bytes != 0) {
-    slot.change = {slot.number, found.begin, found.end, found.bytes, false, slot.snapshot.sampled(), true};
+    slot.change = {slot.number, found.begin, found.end, found.bytes, false, slot.snapshot.sampled(),
+                   true,        0,           0,         0,           false};
   }
   finish_part(slot);
+}
+
+// Does not wait long for the issuing thread, which may not be scheduled. What that thread saw then stays unknown.
+void CopySources::end_comparisons(Slot& slot) {
+  comparer(slot).store(0);
+  bool free = !slot.compared.exchange(true);
+  for (int i = 0; i < 50 && !free; ++i) {
+    const timespec moment = {0, 20'000};
+    nanosleep(&moment, nullptr);
+    free = !slot.compared.exchange(true);
+  }
+  if (!free) return;
+  slot.change.unchanged = slot.unchanged, slot.change.changed = slot.changed;
+  slot.change.thread = slot.issuer.thread;
+  // Without a second call, this is unknown.
+  slot.change.others_ran = slot.changed == 0 || slot.others_ran;
+  slot.compared.store(false);
 }
 
 // Called by each host function at its end, or instead of a host function that never runs.
 void CopySources::finish_part(Slot& slot) {
   if (slot.parts.fetch_sub(1) > 1) return;
+  end_comparisons(slot);
   if (slot.change.bytes == 0) return slot.state.store(State::free);
   changes_.fetch_add(1);
   slot.state.store(State::changed);
@@ -314,6 +380,7 @@ bool SourceSnapshot::read(std::uint64_t address, std::size_t bytes, std::byte* t
 void SourceSnapshot::add(std::uint64_t address, std::uint64_t bytes, std::size_t source) {
   low_ = count_ == 0 ? address : std::min(low_, address);
   high_ = count_ == 0 ? address + bytes : std::max(high_, address + bytes);
+  bytes_ += bytes;
   pieces_[count_++] = {address, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(source)};
 }
 
@@ -343,7 +410,7 @@ void SourceSnapshot::choose_samples(const SourceRows* sources, std::size_t count
 }
 
 bool SourceSnapshot::take(const SourceRows* sources, std::size_t count, bool apart) {
-  count_ = 0;
+  count_ = bytes_ = 0;
   apart_ = apart;
   pageable_ = std::any_of(sources, sources + count, [](const SourceRows& each) { return each.pageable; });
   compared_ = false;
@@ -387,6 +454,31 @@ bool SourceSnapshot::compare(Difference& difference) {
     }
   }
   compared_ = true;
+  return true;
+}
+
+bool SourceSnapshot::is_same(std::size_t& effort, bool& same) const {
+  same = true;
+  if (count_ > kMostPieces / 2) return false;  // each piece costs a system call
+  const std::size_t gap = bytes_ <= kPart * kMostParts ? 0 : bytes_ / kMostParts - kPart;
+  std::byte now[kPart];
+  std::size_t at = 0, next = 0;  // `next`: where the next part begins
+  for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t done = 0; done < pieces_[i].bytes;) {
+      std::size_t here = pieces_[i].bytes - done;
+      if (at < next) {
+        here = std::min(here, next - at);
+      } else {
+        here = std::min(here, kPart);
+        effort += here + kEffortOfRead;
+        if (!read(pieces_[i].address + done, here, now)) return false;
+        same = memcmp(now, first_ + at, here) == 0;
+        if (!same) return true;
+        next = at + here + gap;
+      }
+      done += here, at += here;
+    }
+  }
   return true;
 }
 

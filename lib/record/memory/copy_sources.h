@@ -7,6 +7,10 @@
 // A copy in a graph may begin long after the graph. The sources of all copies in a graph are saved together, and a second
 // host function after the graph compares them once more.
 //
+// The issuing thread compares, too, at ENTER and EXIT of its recorded calls, until it sees a change. If the change came
+// between two of its calls, their sites are known. If it came during a call, another thread has made it. These
+// comparisons of one watch read at most kMostCompared bytes in total.
+//
 // Limits: at most kSlots copies are watched at a time. At each call site, the first kAlways copies are watched, then
 // one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total.
 // A stream continues at once
@@ -25,6 +29,7 @@
 
 #include "record/guest.h"
 #include "record/hooks/driver_api.h"
+#include "record/operations/threads.h"
 
 namespace cudadiag::record {
 
@@ -57,8 +62,13 @@ class SourceSnapshot {
   };
   // Returns false if a part of the source cannot be read.
   bool compare(Difference& difference);
+  // Compares at most kPart bytes at kMostParts places with the snapshot, and adds the effort in bytes to `effort`. Returns
+  // false if they cannot be read. Another thread may call compare() meanwhile.
+  bool is_same(std::size_t& effort, bool& same) const;
 
  private:
+  static constexpr std::size_t kPart = 2048, kMostParts = 64, kEffortOfRead = 512;
+
   struct Piece {
     std::uint64_t address;
     std::uint32_t bytes, source;
@@ -69,7 +79,7 @@ class SourceSnapshot {
   void add(std::uint64_t address, std::uint64_t bytes, std::size_t source);
   bool read(std::uint64_t address, std::size_t bytes, std::byte* to) const;
 
-  std::size_t count_;
+  std::size_t count_, bytes_;
   bool sampled_, compared_, apart_, pageable_;
   std::uint64_t low_, high_;
   Piece pieces_[kMostPieces];
@@ -109,6 +119,7 @@ class CopySources {
  public:
   static constexpr std::size_t kSlots = 24;
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
+  static constexpr std::size_t kMostCompared = 2u << 20;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
   // Fails silently if memory cannot be allocated, or if the driver lacks a function. on() then stays false.
@@ -117,13 +128,23 @@ class CopySources {
   PinnedRanges& pinned() { return pinned_; }
 
   enum class Until : std::uint8_t { begin, end };
+  struct Issuer {
+    std::uint32_t site;
+    std::uint16_t thread;
+  };
   // Call this at ENTER of an asynchronous copy out of pinned memory, or of a graph launch. `stream` is the call's stream,
   // which must not be under capture. Returns a number for the watch, or 0 if the sources are not watched. With
   // Until::end, ends() must follow once the call has returned.
-  std::uint64_t watch(std::uint32_t site, CUstream stream, const SourceRows* sources, std::size_t count,
+  std::uint64_t watch(Issuer issuer, CUstream stream, const SourceRows* sources, std::size_t count,
                       Until until = Until::begin);
   // `stream` is null if the call has failed.
   void ends(std::uint64_t number, const CUstream* stream);
+
+  enum class At : std::uint8_t { enter, exit };
+  // Returns whether the thread has issued work whose sources it should compare.
+  bool compares(std::uint16_t thread) const;
+  // Call this at ENTER and EXIT of the calls of a thread that compares().
+  void compare_by(Issuer call, At at);
 
   // Call these around calls that may wait for the GPU.
   void wait_begins();
@@ -139,6 +160,11 @@ class CopySources {
   struct Change {
     std::uint64_t number, begin, end, bytes;
     bool while_held, sampled, after_begin;
+    // The sites of the calls of this thread after which the source was unchanged, and before which it had changed. 0: no
+    // such call.
+    std::uint32_t unchanged, changed;
+    std::uint16_t thread;
+    bool others_ran;  // other threads of the process ran between these calls
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
   bool take_change(Change& change);
@@ -150,8 +176,13 @@ class CopySources {
     std::atomic<State> state;
     std::atomic<bool> dropped;
     std::atomic<std::uint32_t> parts;  // host functions that have yet to run
+    std::atomic<bool> compared;        // the issuing thread compares, or the fields after this one are being read
+    std::size_t effort;
+    std::uint32_t unchanged, changed;
+    OtherThreads others;  // since the source was unchanged
+    bool others_ran;
     std::uint64_t number;
-    std::uint32_t site;
+    Issuer issuer;
     Change change;
     SourceSnapshot snapshot;
   };
@@ -170,6 +201,9 @@ class CopySources {
   bool due(std::uint32_t site);
   Slot* take_slot();
   bool queue(Slot& slot, CUstream stream, CUhostFn function);
+  std::atomic<std::uint32_t>& comparer(const Slot& slot) { return comparers_[&slot - memory_->slots]; }
+  void compare_now(Slot& slot, Issuer call, At at);
+  void end_comparisons(Slot& slot);
   void look(Slot& slot);
   void look_at_end(Slot& slot);
   void finish_part(Slot& slot);
@@ -184,6 +218,8 @@ class CopySources {
   std::atomic<std::uint32_t> releases_ = 0;  // a futex, incremented to release all held streams
   std::atomic<std::uint32_t> changes_ = 0;
   std::atomic<std::uint64_t> numbers_ = 0, held_ = 0;
+  std::array<std::atomic<std::uint32_t>, kSlots>
+      comparers_{};  // 1 + the thread that compares the slot's sources; 0: none
   const DriverApi* driver_ = nullptr;
   Memory* memory_ = nullptr;
   PinnedRanges pinned_;

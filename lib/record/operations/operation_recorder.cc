@@ -106,7 +106,9 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     open.mark = dense || is_due(thread, site.ordinal);
   }
   if (races != nullptr && !captured) [[unlikely]] {
-    races->note_changes(thread);
+    // Events have no site of their own.
+    const bool lacks_site = site.site == 0 && races->compares(thread);
+    races->call_entered(thread, lacks_site ? sites_.site_of(thread, id, rule.kind, frame) : site.site);
     if (rule.kind == Kind::kernel) races->before_kernel(thread, call, site.function);
     if (call.rows != 1) races->before_rows(thread, call);
     if (rule.kind == Kind::copy) races->before_copy(thread, {id, data.functionParams, call, rule.blocks});

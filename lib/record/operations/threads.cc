@@ -1,7 +1,11 @@
 #include "record/operations/threads.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -41,6 +45,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
                          : area_->region(area::Region::parameters) + index * parameters::kSlots * parameters::kSlotSize;
   state.torch_thread = 0;
   state.open = {};
+  state.call_site = 0;
   state.interrupts = false;
   state.waits = false;
   state.stack = {};
@@ -83,6 +88,53 @@ bool Threads::others_are_in_calls(const ThreadState* own) {
     if (&states_[i] != own && state == thread::State::live && wire::load(entry, thread::kCallDomain) != 0) return true;
   }
   return false;
+}
+
+// The calling thread may be switched out between the two calls, so its own number must not change meanwhile.
+long OtherThreads::switches() {
+  const auto read = [](int who) {
+    rusage used{};
+    return getrusage(who, &used) == 0 ? used.ru_nvcsw + used.ru_nivcsw : -1;
+  };
+  for (int i = 0; i < 3; ++i) {
+    const long own = read(RUSAGE_THREAD), all = read(RUSAGE_SELF);
+    if (own >= 0 && all >= 0 && own == read(RUSAGE_THREAD)) return all - own;
+  }
+  return -1;
+}
+
+// Returns a number that grows by one for each thread of the process; 0 if unknown.
+unsigned long OtherThreads::threads() {
+  struct stat status {};
+  return stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
+}
+
+// Returns whether all other threads wait, according to their files in /proc.
+bool OtherThreads::all_wait() {
+  const Uncancelled uncancelled;
+  const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  const long own = thread_id();
+  bool wait = true, listed = false;
+  each_name(folder, [&](const char* name) {
+    listed |= leading_number(name) == own;
+    if (!wait || name[0] == '.' || leading_number(name) == own) return;
+    char path[64], text[128] = {};
+    snprintf(path, sizeof path, "%.16s/stat", name);
+    const int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    // The state follows the name, which may contain parentheses itself.
+    const char* end = size > 0 ? strrchr(text, ')') : nullptr;
+    wait = end != nullptr && end[1] == ' ' && strchr("SIZX", end[2]) != nullptr;
+  });
+  close(folder);
+  return wait && listed;
+}
+
+// Looks at the states first: a thread that ran then and waits now has been switched out.
+bool OtherThreads::have_run() const {
+  return !all_wait() || switches_ < 0 || switches() != switches_ || threads_ == 0 || threads() != threads_;
 }
 
 std::byte* next_record(ThreadState& state, Streams& streams) {

@@ -102,6 +102,7 @@ struct alignas(128) ThreadState {
   bool waits;  // the current call may wait for the GPU, as reported to CopySources
   std::uint64_t
       watched;  // the number of the watch that lasts until the work of the current call has finished; 0 if none
+  std::uint32_t call_site;  // of the current call, if CopySources knows it; otherwise 0
   // The graph call that the thread is making: the call's site, and whether nodes created during the call belong to the
   // program.
   std::uint32_t graph_site;
@@ -123,6 +124,24 @@ struct alignas(128) ThreadState {
   SiteCache sites;
   StackShapes shapes;
   std::array<char, 512> said;  // the driver's explanation of the current call (failures.h)
+};
+
+// Finds out whether other threads of the process have run since an earlier time. A thread that has run either has been
+// switched out since, or is still running, or has ended. CPU clocks would not show this: Linux adds up the time of a running thread
+// only now and then.
+class OtherThreads {
+ public:
+  void begin() { switches_ = switches(), threads_ = threads(); }
+  // Also returns true if the answer is unknown.
+  bool have_run() const;
+
+ private:
+  static long switches();
+  static unsigned long threads();
+  static bool all_wait();
+
+  unsigned long threads_ = 0;
+  long switches_ = 0;  // of all threads but the calling one, together; negative if unknown
 };
 
 class Threads {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "record/guest.h"
 #include "record/output/area_map.h"
 #include "wire/area.h"
 #include "wire/pass_files.h"
@@ -86,23 +87,6 @@ bool read_area(int folder, const char* name, Earlier& earlier) {
   earlier.began = wire::load(header, area::kStartRealtime);
   earlier.removed_before_it = wire::load(header, area::kEarlierRemoved);
   return true;
-}
-
-// Calls `visit` with each name in the folder. Does not use readdir(), because opendir() allocates memory.
-template <typename Visit>
-void each_name(int folder, Visit visit) {
-  constexpr std::size_t kName = 19;  // struct linux_dirent64: inode, offset, size of the entry, type, name
-  constexpr std::size_t kSize = 16;
-  alignas(8) char entries[2048];
-  for (;;) {
-    const long size = syscall(SYS_getdents64, folder, entries, sizeof entries);
-    if (size <= 0) return;
-    std::uint16_t length = 0;
-    for (long at = 0; at < size; at += length) {
-      memcpy(&length, entries + at + kSize, sizeof length);
-      visit(entries + at + kName);
-    }
-  }
 }
 
 // Holds the lock while it removes the file, so that no other process removes a newer file with the same name.

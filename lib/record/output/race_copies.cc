@@ -198,7 +198,8 @@ void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   }
   if (thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
   const CUstream stream = streams_->handle(thread.open.stream);
-  const std::uint64_t number = sources_.watch(thread.open.site, stream, sources.rows.data(), sources.count);
+  const std::uint64_t number =
+      sources_.watch({thread.open.site, thread.index}, stream, sources.rows.data(), sources.count);
   if (number != 0) source_watched(thread, number);
 }
 
@@ -253,7 +254,7 @@ void RaceRecords::watch_kernel(ThreadState& thread, const ParameterWords::Found&
 void RaceRecords::watch_to_end(ThreadState& thread, const SourceRows* sources, std::size_t count) {
   if (count == 0 || thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
   const CUstream stream = streams_->handle(thread.open.stream);
-  thread.watched = sources_.watch(thread.open.site, stream, sources, count, CopySources::Until::end);
+  thread.watched = sources_.watch({thread.open.site, thread.index}, stream, sources, count, CopySources::Until::end);
   if (thread.watched != 0) source_watched(thread, thread.watched);
 }
 
@@ -263,19 +264,40 @@ void RaceRecords::watched_issued(ThreadState& thread, bool ok) {
   thread.watched = 0;
 }
 
-void RaceRecords::record_changes(ThreadState& thread) {
+// The change happened before the call at `site`, unless that is 0.
+void RaceRecords::record_changes(ThreadState& thread, std::uint32_t site) {
+  const auto number = [](std::uint32_t each) { return static_cast<std::uint16_t>(each <= 0xffff ? each : 0); };
   CopySources::Change change;
   while (sources_.take_change(change)) {
+    if (change.changed == 0 && change.thread == thread.index) change.changed = site;
+    if (change.unchanged == 0 || change.changed == 0) change.unchanged = change.changed = 0;
     std::byte* record = begin(thread, Kind::source_changed, operation::kNoStream);
     const int what = (change.while_held ? race::kWhileHeld : 0) | (change.sampled ? race::kSampled : 0) |
-                     (change.after_begin ? race::kAfterBegin : 0);
+                     (change.after_begin ? race::kAfterBegin : 0) | (change.others_ran ? race::kOthersRan : 0);
     wire::store(record, race::kWord0, change.number);
     wire::store(record, race::kWord1, change.begin);
     wire::store(record, race::kWord2, change.end);
     wire::store(record, race::kWord3, change.bytes);
     wire::store(record, race::kOffset0, static_cast<std::uint16_t>(what));
+    wire::store(record, race::kOffset1, number(change.unchanged));
+    wire::store(record, race::kOffset2, number(change.changed));
     publish(thread, record);
   }
+}
+
+void RaceRecords::call_entered(ThreadState& thread, std::uint32_t site) {
+  thread.call_site = site;
+  if (compares(thread)) sources_.compare_by({site, thread.index}, CopySources::At::enter);
+  if (sources_.has_changes()) record_changes(thread, site);
+}
+
+// Compares before the changes are recorded: the call itself may have issued the work.
+void RaceRecords::call_left(ThreadState& thread) {
+  if (thread.call_site != 0 && compares(thread)) {
+    sources_.compare_by({thread.call_site, thread.index}, CopySources::At::exit);
+  }
+  thread.call_site = 0;
+  if (sources_.has_changes()) record_changes(thread, 0);
 }
 
 // ---- calls in which the program may wait
@@ -303,7 +325,7 @@ void RaceRecords::context_ends() {
 void RaceRecords::process_ends(ThreadState* thread) {
   if (!sources_.on()) return;
   sources_.end();
-  if (thread != nullptr) record_changes(*thread);
+  if (thread != nullptr) record_changes(*thread, 0);
 }
 
 void RaceRecords::wait_begins(ThreadState& thread) {

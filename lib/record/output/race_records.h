@@ -45,6 +45,10 @@ class RaceRecords {
   // Records which memory of the graph has ended, and whether the sources of its copies are watched.
   void before_graph(ThreadState& thread, CUgraphExec exec);
   void before_host_function() { sources_.hold_no_more(); }
+  bool compares(const ThreadState& thread) const { return sources_.compares(thread.index); }
+  // Call this at ENTER of each call that issues work, and of each other call of a thread that compares(). `site` is the
+  // call's site.
+  void call_entered(ThreadState& thread, std::uint32_t site);
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread, bool ok) {
@@ -53,7 +57,7 @@ class RaceRecords {
       thread.waits = false;
       sources_.wait_ends();
     }
-    note_changes(thread);
+    call_left(thread);
   }
   // Like call_begins(), but for a call on a thread without a ring. The recorder does not see the end of such a call, so
   // it stops watching copies.
@@ -62,9 +66,6 @@ class RaceRecords {
   void thread_ended(const ThreadState& thread) { captured_.thread_ended(thread); }
   // `thread` may be null.
   void process_ends(ThreadState* thread);
-  void note_changes(ThreadState& thread) {
-    if (sources_.has_changes()) record_changes(thread);
-  }
   // Call these functions at EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
@@ -120,7 +121,8 @@ class RaceRecords {
   void boxes(ThreadState& thread, const void* parameters);
   void before_batch(ThreadState& thread, std::uint32_t id, const void* parameters);
   void copy_part(ThreadState& thread, const Call& call, wire::race::SourceOrder order);
-  void record_changes(ThreadState& thread);
+  void record_changes(ThreadState& thread, std::uint32_t site);
+  void call_left(ThreadState& thread);
   void wait_begins(ThreadState& thread);
   void host_waited(ThreadState& thread, const Call& call);
   void host_saw(ThreadState& thread, std::uint32_t stream, wire::race::Seen seen, std::uint64_t source,

@@ -1,6 +1,8 @@
 """Copies from pinned memory that the host changes before the copies begin, and cases that only look like this."""
 
 import json
+import sys
+from pathlib import Path
 
 import targets
 from harness import DATA, HERE, expect, expect_in
@@ -177,3 +179,54 @@ def host_memory_that_no_unfinished_kernel_reads_may_change(machine):
 def host_memory_of_a_kernel_with_unknown_code_may_change(machine):
     _, report = _report(machine, f"{CUBIN} refilled", program="race_host_kernel")
     expect(report["findings"], [], "without a disassembler")
+
+
+def _line_of(machine, program, which):
+    command = [sys.executable, HERE.parent / "targets/python/py_host_line.py"] if program.startswith("py_") else \
+        [machine.build / "targets" / program]
+    machine.plan(targets.plan(program))
+    file = machine.folder / "races.json"
+    result = machine.cudadiag("races", "--rerun=never", "--json", file, "--", *command, *which.split())
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{program} {which}: {result.stderr}")
+    findings = json.loads(file.read_text())["findings"]
+    expect(len(findings), 0 if "corrected" in which else 1, f"{program} {which}: {result.stderr}")
+    return (findings[0] if findings else None), " ".join(result.stderr.split())
+
+
+HOST_LINES = ("race_host_line", "py_host_line")
+
+
+def the_only_statement_that_writes_between_two_calls_is_the_host_s_line(machine):
+    for program in HOST_LINES:
+        for which in ("statement", "loop", "function"):
+            finding, text = _line_of(machine, program, which)
+            copy, host = (targets.marked_line(program, f"{mark} LINE {which}") for mark in ("COPY", "HOST"))
+            place = finding["accesses"][1]["location"]
+            expect((place["file"], place["line"]), host, f"{program} {which}: {text}")
+            expect((finding["location"]["file"], finding["location"]["line"]), copy, f"{program} {which}: the copy")
+            expect(finding["evidence"]["grade"], "inferred", which)
+            function = place["function"].partition("(")[0]
+            expect_in(f"{Path(host[0]).name}:{host[1]}, {function} writes memory in between (inferred)", text, "text")
+
+
+def a_change_between_two_calls_is_bracketed_if_its_line_is_unclear(machine):
+    for program in HOST_LINES:
+        for which in ("two_statements", "called"):
+            finding, text = _line_of(machine, program, which)
+            expect(finding["accesses"][1]["location"]["line"], None, f"{program} {which}: {text}")
+            lines = {each["role"]: (each["file"], each["line"]) for each in finding["related"]}
+            for role, mark in (("unchanged", "CALL"), ("changed", "RECORD")):
+                expect(lines[role], targets.marked_line(program, f"{mark} LINE {which}"), f"{program} {which}: {role}")
+
+
+def a_change_by_another_thread_has_no_line(machine):
+    for program in HOST_LINES:
+        finding, text = _line_of(machine, program, "thread")
+        expect(finding["accesses"][1]["location"]["line"], None, f"{program}: {text}")
+        expect_in("while other threads ran, too", text, program)
+
+
+def a_host_that_waits_before_it_writes_has_no_line(machine):
+    for program in HOST_LINES:
+        for which in ("statement", "loop", "function", "two_statements", "called", "thread"):
+            _line_of(machine, program, which + " corrected")

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -83,13 +84,15 @@ struct Process {
     hand();
     copy(0, kDevice, kHost);
   }
-  void changed(std::uint16_t how = 0, std::uint64_t number = 1) {
+  void changed(std::uint16_t how = 0, std::uint64_t number = 1, std::uint16_t after = 0, std::uint16_t before = 0) {
     std::byte* record = blank(Kind::source_changed);
     wire::store(record, race::kWord0, number);
     wire::store(record, race::kWord1, kHost + 16);
     wire::store(record, race::kWord2, kHost + 80);
     wire::store(record, race::kWord3, std::uint64_t{60});
     wire::store(record, race::kOffset0, how);
+    wire::store(record, race::kOffset1, after);
+    wire::store(record, race::kOffset2, before);
     hand();
   }
   void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address) {
@@ -186,6 +189,26 @@ TEST_CASE("each call site is listed once, with its most certain change") {
   REQUIRE(p.found() == 1);
   CHECK(p.feed.races().front().times == 3);
   CHECK(p.feed.races().front().second.exact);
+}
+
+TEST_CASE("the calls around a change are known if they are the same each time") {
+  using Calls = std::array<std::uint16_t, 2>;
+  struct {
+    std::vector<Calls> seen;
+    Calls known;
+  } const cases[] = {{{{3, 4}}, {3, 4}},         {{{3, 4}, {3, 4}}, {3, 4}}, {{{0, 0}, {3, 4}}, {3, 4}},
+                     {{{3, 4}, {0, 0}}, {3, 4}}, {{{3, 4}, {3, 5}}, {0, 0}}, {{{3, 4}, {5, 4}, {3, 4}}, {0, 0}}};
+  for (const auto& each : cases) {
+    Process p;
+    for (const Calls& calls : each.seen) {
+      p.watched_copy();
+      p.changed(race::kOthersRan, 1, calls[0], calls[1]);
+    }
+    REQUIRE(p.found() == 1);
+    const session::Race race = p.feed.races().front();
+    CHECK((race.unchanged_at == each.known[0] && race.changed_at == each.known[1]));
+    CHECK(race.others_ran);
+  }
 }
 
 TEST_CASE("a change of an unwatched copy, or one reported twice, says nothing") {

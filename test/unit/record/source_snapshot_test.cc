@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -47,6 +48,20 @@ TEST_CASE("changed bytes are counted, from the first to the last") {
   memory[6] = 3;
   const Difference later = source.compare();
   CHECK((later.bytes == 3 && later.since_last));
+}
+
+TEST_CASE("a quick comparison sees a change in small sources, and in large ones if the change is large") {
+  for (const std::size_t size : {std::size_t{100}, std::size_t{128} << 10, std::size_t{900'000}}) {
+    std::vector<unsigned char> memory(size, 1);
+    Taken source({{at(memory.data()), size, 0, 1}});
+    bool same = false;
+    std::size_t effort = 0;
+    CHECK((source.snapshot->is_same(effort, same) && same));
+    CHECK((effort >= std::min<std::size_t>(size, 100'000) && effort < 170'000));
+    std::fill_n(&memory[size / 2], size <= 128 << 10 ? 1 : 20'000, 2);
+    CHECK((source.snapshot->is_same(effort, same) && !same));
+    CHECK(source.compare().bytes > 0);
+  }
 }
 
 TEST_CASE("only the first changed source is reported if sources are kept apart") {
