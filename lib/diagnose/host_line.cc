@@ -351,7 +351,8 @@ class Path {
       begin = 0;
       statement.clear();
     }
-    return true;  // a statement that has not ended contains the next call
+    // A statement that has not ended contains the next call.
+    return begin == 0 || open > 0 || frame.python || statement.find_last_of("=,&|+-?:<>") == statement.size() - 1;
   }
   // A preprocessor line or a header has no semicolon.
   static bool ends(const std::string& statement) {

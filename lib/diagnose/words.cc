@@ -70,26 +70,13 @@ constexpr base::Words<Relation, 10> kRelations = {{
 }};
 
 constexpr base::Words<Role, 20> kRoles = {{
-    {Role::forward, "forward"},
-    {Role::backward, "backward"},
-    {Role::started, "started"},
-    {Role::eager, "eager"},
-    {Role::source, "source"},
-    {Role::called, "called"},
-    {Role::caller, "caller"},
-    {Role::capture, "capture"},
-    {Role::update, "update"},
-    {Role::replay, "replay"},
-    {Role::allocated, "allocated"},
-    {Role::freed, "freed"},
-    {Role::taken, "taken"},
-    {Role::written, "written"},
-    {Role::swallowed, "swallowed"},
-    {Role::fork, "fork"},
-    {Role::used, "used"},
-    {Role::infinite, "infinite"},
-    {Role::unchanged, "unchanged"},
-    {Role::changed, "changed"},
+    {Role::forward, "forward"},     {Role::backward, "backward"},   {Role::started, "started"},
+    {Role::eager, "eager"},         {Role::source, "source"},       {Role::called, "called"},
+    {Role::caller, "caller"},       {Role::capture, "capture"},     {Role::update, "update"},
+    {Role::replay, "replay"},       {Role::allocated, "allocated"}, {Role::freed, "freed"},
+    {Role::taken, "taken"},         {Role::written, "written"},     {Role::swallowed, "swallowed"},
+    {Role::fork, "fork"},           {Role::used, "used"},           {Role::infinite, "infinite"},
+    {Role::unchanged, "unchanged"}, {Role::changed, "changed"},
 }};
 
 constexpr base::Words<TensorRole, 3> kTensorRoles = {{

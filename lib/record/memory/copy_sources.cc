@@ -127,11 +127,12 @@ void CopySources::compare_now(Slot& slot, Issuer call, At at) {
   const State state = slot.state.load();
   const bool own = comparer(slot).load() == call.thread + 1u;
   if (!own || slot.dropped.load() || (state != State::queued && state != State::reading)) return;
+  OtherThreads others;
+  if (at == At::exit) others.begin();
   bool same = true;
   const bool read = call.site != 0 && slot.effort < kMostCompared && slot.snapshot.is_same(slot.effort, same);
   if (read && same) {
-    slot.unchanged = call.site;
-    slot.others.begin();
+    if (at == At::exit) slot.unchanged = call.site, slot.others = others;
     return;
   }
   comparer(slot).store(0);

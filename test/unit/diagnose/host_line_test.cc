@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include "diagnose/lines.h"
 
@@ -83,8 +84,8 @@ TEST_CASE("a line of C++ between two calls is named if it alone writes") {
 }
 
 TEST_CASE("a line of C++ is not named if another one may write") {
-  for (const char* other : {"y[1] = 2;", "fill(x);", "x.assign(n, 0);", "/* comment */", "auto y = next();", "a = b;",
-                            "for (auto& each : all) each.reset();"}) {
+  for (const char* other : {"y[1] = 2;", "fill(x);", "x.assign(n, 0);", "/* comment; */", "FILL_X", "auto y = next();",
+                            "a = b;", "for (auto& each : all) each.reset();"}) {
     CAPTURE(other);
     const SourceText text = cpp(std::string("  launch();  // A\n  x[1] = 2;\n  ") + other + "\n  launch();  // B\n");
     CHECK(text.found({"A"}, {"B"}) == 0);
@@ -101,7 +102,7 @@ TEST_CASE("a loop leads from its last call to its first one") {
       "  setup[0] = 1;\n  for (int k = 0; k < n; ++k) {\n    x[k] = 1;  // W\n    launch();  // B\n    if (wait) {\n"
       "      cudaEventSynchronize(done);\n    }\n    launch();  // A\n  }\n  x[9] = 1;\n");
   CHECK(text.found({"A"}, {"B"}) == text.line("W"));
-  CHECK(text.found({"B"}, {"B"}) == text.line("W"));
+  CHECK(text.found({"B"}, {"B"}) == 0);  // the other launch() may write
   CHECK(text.found({"B"}, {"A"}) == 0);
   const SourceText loader = python("    for batch in loader:\n        x[:4] = 1\n        launch()  # A\n");
   CHECK(loader.found({"A"}, {"A"}) == 0);  // the loader may write
@@ -160,6 +161,83 @@ TEST_CASE("a path through unknown code has no statement") {
   b.stack.python[0].function = "another";
   b.stack.python[0].file = "/nowhere/another.py", b.location.file = b.stack.python[0].file;
   CHECK_FALSE(diagnose::writing_statement(record, a, b));
+}
+
+namespace {
+
+// The line that contains the text; the last one if there are several.
+int line_with(const std::string& file, const std::string& text) {
+  std::ifstream lines(file);
+  int found = 0, number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find(text) != std::string::npos) found = number;
+  }
+  CAPTURE(text);
+  REQUIRE(found > 0);
+  return found;
+}
+
+// A call in main() of the program or, if `text` is a function of bounded.cuh, in that function.
+PlacedCall call_in(const std::string& file, const std::string& text) {
+  const std::string common = TEST_DATA "/../gpu/silent/bounded.cuh";
+  std::vector<std::pair<std::string, int>> frames = {{file, line_with(file, text)}};
+  if (text == "finished()") frames.insert(frames.begin(), {common, line_with(common, "= cudaDeviceSynchronize()")});
+  PlacedCall made;
+  std::tie(made.location.file, made.location.line) = frames.front();
+  made.site = static_cast<std::uint32_t>(made.location.line);
+  for (const auto& [of, line] : frames) {
+    if (file.ends_with(".py")) made.stack.python.push_back({of, line, "main", true});
+    symbolize::NativeFrame frame;
+    frame.file = of, frame.line = line, frame.function = of == common ? "finished" : "main", frame.user = true;
+    if (!file.ends_with(".py")) made.stack.native.push_back(frame);
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("the host's line in a labelled program is found, or none") {
+  const struct {
+    const char *program, *after, *before;
+    bool found = true;
+  } cases[] = {
+      {"next_token_ids.cu", "cudaEventRecord(done", "// REPLAY"},
+      {"block_offsets.cu", "cudaEventSynchronize", "busy<<<"},
+      {"staging_returned.cu", "// REPLAY", "finished()", false},
+      {"embedding_rows.cu", "// REPLAY", "finished()"},
+      {"node_built_by_hand.cu", "// REPLAY", "finished()"},
+      {"copy_in_child.cu", "// REPLAY", "finished()"},
+      {"pageable_settings.cu", "// REPLAY", "finished()"},
+      {"source_moved.cu", "// REPLAY", "cudaStreamSynchronize"},
+      {"second_of_two_replays.cu", "cudaEventSynchronize", "finished()"},
+      {"wrong_stream_awaited.cu", "cudaStreamSynchronize", "finished()"},
+      {"refilled_by_thread.cu", "// REPLAY", "busy<<<", false},
+      {"one_field_of_constants.cu", "// REPLAY", "busy<<<"},
+      {"torch_graph_input.py", "# REPLAY", "# REPLAY"},
+      {"torch_numpy_view.py", "torch.mul", "# COPY"},
+      {"cupy_captured_copy.py", "# REPLAY", "Device().synchronize()"},
+      {"gather_of_offsets.cu", "cudaEventRecord", "// LAUNCH"},
+      {"row_of_request.cu", "// LAUNCH", "finished()"},
+      {"learning_rate_in_place.cu", "// LAUNCH", "busy<<<"},
+      {"frame_without_copy.cu", "// LAUNCH", "finished()", false},
+      {"relinked_list.cu", "// LAUNCH", "finished()"},
+      {"registered_lengths.cu", "// LAUNCH", "finished()"},
+      {"filled_after_launch.cu", "// LAUNCH", "finished()", false},
+      {"torn_pair.cu", "// LAUNCH", "finished()"},
+      {"read_by_replay.cu", "// REPLAY", "// REPLAY"},
+      {"cupy_reads_pinned.py", "# LAUNCH", "Device().synchronize()"},
+      {"header_then_payload.cu", "// COPY", "finished()", false},
+      {"normalised_in_place.cu", "// COPY", "finished()", false},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.program);
+    const std::string file = TEST_DATA "/../gpu/silent/host_memory/" + std::string(each.program);
+    const session::ProcessRecord record;
+    const auto line = diagnose::writing_statement(record, call_in(file, each.after), call_in(file, each.before));
+    REQUIRE(line.has_value() == each.found);
+    if (line) CHECK(line->line == line_with(file, file.ends_with(".py") ? "# HOST" : "// HOST"));
+  }
 }
 
 }  // namespace host_line_test
