@@ -3,16 +3,19 @@
 // A statement is named only if it writes through an index, a pointer or a known function, and if no other statement that
 // the thread may have executed between the calls can write to memory that is not its own. A statement that calls a
 // function of the program can. Statements that only call CUDA cannot, because the recorder would have seen their call.
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
@@ -389,6 +392,27 @@ std::optional<Location> writing_statement(const session::ProcessRecord& record, 
                                           const PlacedCall& before) {
   const auto found = Path(record, after, before).writing_statement();
   return found ? std::optional(located(*found)) : std::nullopt;
+}
+
+std::string add_host_line(Finding& finding, const session::Race& race, const session::Process& process,
+                          const ResolveSite& resolve, const std::string& directory) {
+  if (race.unchanged_at == 0) return "";
+  const auto placed = [&](std::uint32_t site) {
+    auto [location, stack] = resolve(process, site);
+    return PlacedCall{site, std::move(location), std::move(stack)};
+  };
+  const PlacedCall after = placed(race.unchanged_at), before = placed(race.changed_at);
+  if (!after.location.known() || !before.location.known()) return "";
+  finding.related.push_back({Role::unchanged, after.location, analyse::Fact::measured});
+  finding.related.push_back({Role::changed, before.location, analyse::Fact::measured});
+  const std::string text = fmt::format("; it changed after {} and before {}", place(after.location, directory),
+                                       place(before.location, directory));
+  if (race.others_ran) return text + ", while other threads ran, too";
+  const auto line = writing_statement(process.record, after, before);
+  if (!line) return text;
+  finding.related.push_back({Role::written, *line, analyse::Fact::matched});
+  finding.race->accesses[1].location = *line;
+  return text + fmt::format(", and only {} writes memory in between (inferred)", place(*line, directory));
 }
 
 }  // namespace cudadiag::diagnose

@@ -39,7 +39,6 @@ class HostWriteBuilder {
     finding_.host = manifest.host;
     accesses();
     if (from_.bytes != 0) memory();
-    if (from_.unchanged_at != 0) between();
     words(manifest.working_directory);
     return std::move(finding_);
   }
@@ -90,36 +89,6 @@ class HostWriteBuilder {
     finding_.related.push_back({Role::allocated, *to.allocated});
   }
 
-  PlacedCall placed(std::uint32_t site) const {
-    auto [location, stack] = resolve_(process_, site);
-    return {site, std::move(location), std::move(stack)};
-  }
-
-  // Names the calls between which the memory changed and, if no other statement can have changed it, the statement.
-  void between() {
-    const PlacedCall after = placed(from_.unchanged_at), before = placed(from_.changed_at);
-    if (!after.location.known() || !before.location.known()) return;
-    after_ = after.location, before_ = before.location;
-    finding_.related.push_back({Role::unchanged, after_, analyse::Fact::measured});
-    finding_.related.push_back({Role::changed, before_, analyse::Fact::measured});
-    if (from_.others_ran) return;
-    if (const auto line = writing_statement(process_.record, after, before)) {
-      finding_.related.push_back({Role::written, *line, analyse::Fact::matched});
-      finding_.race->accesses[1].location = *line;
-    }
-  }
-
-  // Says what is known about the host's line.
-  std::string host_line(const std::string& directory) const {
-    if (!after_.known()) return "";
-    const std::string text =
-        fmt::format("; it changed after {} and before {}", place(after_, directory), place(before_, directory));
-    const Location& line = finding_.race->accesses[1].location;
-    if (line.known())
-      return text + fmt::format(", and only {} writes memory in between (inferred)", place(line, directory));
-    return from_.others_ran ? text + ", while other threads ran, too" : text;
-  }
-
   void words(const std::string& directory) {
     const std::string stream = stream_phrase(from_.first.stream);
     const std::string replayed = replay_.line > 0 ? ", replayed at " + place(replay_, directory) + "," : "";
@@ -132,7 +101,7 @@ class HostWriteBuilder {
         from_.sampled ? "at least " : "", thousands(from_.changed),
         thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)),
         of_kernel() ? "what it reads" : "the source");
-    finding_.text += host_line(directory);
+    finding_.text += add_host_line(finding_, from_, process_, resolve_, directory);
     finding_.race->missing = fmt::format("the host did not wait for the {} before it wrote", work());
     const causes::Dialect dialect = dialect_of(process_, finding_.stack, torch_);
     const std::string calls =
@@ -162,8 +131,7 @@ class HostWriteBuilder {
   const session::Process& process_;
   const ResolveSite& resolve_;
   const bool torch_;
-  Location replay_;          // of the graph; without a line if the copy is not in a graph
-  Location after_, before_;  // the calls between which the memory changed; without a line if unknown
+  Location replay_;  // of the graph; without a line if the copy is not in a graph
   Finding finding_;
 };
 

@@ -280,6 +280,11 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
 // Adds one finding for each line that issues a copy whose source the host changed.
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
+// Adds the calls between which the host changed the memory, and the host's line if it follows from them. Returns what the
+// finding's text says about them.
+std::string add_host_line(Finding& finding, const session::Race& race, const session::Process& process,
+                          const ResolveSite& resolve, const std::string& directory);
+
 // Adds findings for races between tensors, one for each pair of lines. The races come from a run that followed
 // PyTorch's operators.
 void add_tensor_races(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
