@@ -132,7 +132,7 @@ struct Pass {
   std::optional<Witness> replay{};     // for a confirm pass: the run of the script that repeats the failing call
   // Source files that were edited between the first run and this rerun. The paths are those in the records.
   std::vector<std::string> rewritten{};
-  // Other files that were not as they were when the first run began. Logs, which grow, do not count.
+  // Other files that were not as they were when the first run began. Logs do not count.
   std::vector<std::string> otherwise{};
   bool values = false;    // for a rerun: it was started to read Python values
   bool isolated = false;  // for a rerun: it could change nothing outside its own folders

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -28,7 +29,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kMostEntries = 20'000, kMostHidden = 1000;
 constexpr std::size_t kMostText = 8u << 20;  // bytes
 constexpr auto kListing = std::chrono::milliseconds(50);
-constexpr auto kSizes = std::chrono::milliseconds(20);  // of that; sizes may need a read from disk for each file
 
 std::chrono::system_clock::time_point time_of(const auto& time) {
   const auto since = std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
@@ -109,27 +109,33 @@ class Choice {
     return own_.contains(file) || (!session_.empty() && file.string().starts_with(session_));
   }
 
-  // Adds the file to `since` if another file has this name now, or if it was written since. The session's files and those
-  // that received the program's output do not count. `size`: what it was, or -1.
-  void add_changed(const fs::path& file, bool is_same, off_t size, Beginning::Since& since) const {
+  // Adds the file to `since` if another file has this name now, or if it was changed since. The session's files and those
+  // that received the program's output do not count.
+  void add_changed(const fs::path& file, bool is_same, Beginning::Since& since) const {
     struct stat status {};
     if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return;
-    if (is_same && (!S_ISREG(status.st_mode) || time_of(status.st_mtim) < since_)) return;
+    // The time of the last change of the file or its properties. Unlike the time of the last write, no program sets it.
+    if (is_same && (S_ISDIR(status.st_mode) || time_of(status.st_ctim) < since_)) return;
     for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
       struct stat output {};
       const bool known = ::fstat(number, &output) == 0;
       if (known && output.st_ino == status.st_ino && output.st_dev == status.st_dev) return;
     }
     since.changed.push_back(file);
-    if (is_same && size >= 0 && status.st_size > size) since.grown.push_back(file);
   }
 
-  // Adds `path`, which is new, to `made`, or else what is in it.
-  void add(const fs::path& path, std::vector<fs::path>& made) const {
+  // Adds `path`, which is new, to what was made, or else what is in it. If it cannot be hidden, it counts as changed,
+  // unless it is code or of a cache.
+  void add(const fs::path& path, Beginning::Since& since) const {
+    struct stat status {};
     if (can_hide(path)) {
-      made.push_back(path);
-    } else if (is_open(path) && !holds_code(path)) {
-      for (const auto& [name, entry] : entries_of(path)) add(path / name, made);
+      since.made.push_back(path);
+    } else if (is_open(path)) {
+      if (holds_code(path)) return;
+      for (const auto& [name, entry] : entries_of(path)) add(path / name, since);
+    } else if (::lstat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && !is_of_session(path) &&
+               !own_.contains(path) && !is_cache(path) && !is_code(path, status) && !mapped_.contains(path)) {
+      since.changed.push_back(path);
     }
   }
 
@@ -180,7 +186,6 @@ class Choice {
 struct Beginning::Walk {
   std::size_t entries = 0;
   SteadyClock::time_point end = SteadyClock::now() + kListing;
-  SteadyClock::time_point end_of_sizes = SteadyClock::now() + kSizes;
   // Other file systems in the folders are not listed: a file server that does not answer would block this process.
   std::set<fs::path> mounts = launch::mount_points();
   std::vector<fs::path> added;  // folders below the present root
@@ -223,12 +228,8 @@ void Beginning::add_folder(const fs::path& folder, Walk& walk) {
   walk.added.push_back(folder);
   auto& names = folders_[folder];
   for (const auto& [name, entry] : entries_of(folder)) {
-    const auto now = SteadyClock::now();
-    struct stat status {};
-    const bool sized = !entry.is_folder && now < walk.end_of_sizes && !walk.mounts.contains(folder / name) &&
-                       ::lstat((folder / name).c_str(), &status) == 0;
-    names[name] = {entry.inode, sized ? status.st_size : -1};
-    if (++walk.entries > kMostEntries || now > walk.end) walk.ends = true;
+    names[name] = entry.inode;
+    if (++walk.entries > kMostEntries || SteadyClock::now() > walk.end) walk.ends = true;
     if (entry.is_folder && !walk.mounts.contains(folder / name)) add_folder(folder / name, walk);
   }
 }
@@ -240,26 +241,29 @@ Beginning::Since Beginning::since(const session::Session& session) const {
   std::error_code error;
   for (const auto& [folder, names] : folders_) {
     const auto entries = entries_of(folder);
-    for (const auto& [name, was] : names) {
+    const bool is_gone_whole = !fs::exists(folder, error) && !folders_.contains(folder.parent_path());
+    if (is_gone_whole) since.removed.push_back(folder);
+    for (const auto& [name, inode] : names) {
       const bool is_gone = !entries.contains(name) && fs::exists(folder, error);
       if (is_gone && !choice.is_of_session(folder / name)) since.removed.push_back(folder / name);
     }
     for (const auto& [name, entry] : entries) {
       const auto before = names.find(name);
       if (before == names.end()) {
-        choice.add(folder / name, since.made);
+        choice.add(folder / name, since);
       } else {
-        choice.add_changed(folder / name, before->second.inode == entry.inode, before->second.size, since);
+        choice.add_changed(folder / name, before->second == entry.inode, since);
       }
     }
   }
   for (const fs::path& path : absent_) {
     const bool listed = std::any_of(folders_.begin(), folders_.end(),
                                     [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
-    if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since.made);
+    if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since);
   }
   // The names are arguments of another process.
   if (since.made.size() > kMostHidden) {
+    since.changed.insert(since.changed.end(), since.made.begin(), since.made.end());
     since.made.clear();
     for (const auto& [folder, names] : folders_) {
       if (!folders_.contains(folder.parent_path())) since.whole.push_back(folder);
@@ -269,13 +273,12 @@ Beginning::Since Beginning::since(const session::Session& session) const {
 }
 
 // Each path follows a letter, and ends with a zero byte.
-constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w', kGrown = 'g';
+constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w';
 
 std::string written(const Beginning::Since& since) {
   std::string text;
-  for (const auto& [letter, paths] :
-       {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed), std::pair(kRemoved, &since.removed),
-        std::pair(kWhole, &since.whole), std::pair(kGrown, &since.grown)}) {
+  for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed),
+                                      std::pair(kRemoved, &since.removed), std::pair(kWhole, &since.whole)}) {
     for (const fs::path& path : *paths) text += letter + path.string() + '\0';
   }
   return text;
@@ -294,19 +297,41 @@ Beginning::Since read_since(const fs::path& file) {
       since.removed.push_back(std::move(path));
     } else if (text[at] == kWhole) {
       since.whole.push_back(std::move(path));
-    } else if (text[at] == kGrown) {
-      since.grown.push_back(std::move(path));
-    } else if (text[at] == kMade && since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim))) {
-      since.made.push_back(std::move(path));
+    } else if (text[at] == kMade) {
+      const bool is_hidden = since.made.size() < kMostHidden && !was_born_after(path, time_of(status.st_mtim));
+      (is_hidden ? since.made : since.changed).push_back(std::move(path));
     }
   }
   return since;
 }
 
+namespace {
+
+// Returns true if a word of the name, or of its folder's name, is one that logs have: "train.log", "lightning_logs/a",
+// "events.out.tfevents.1".
+bool is_log(const fs::path& path) {
+  static constexpr std::array<std::string_view, 11> kWords = {"log",    "logs", "out", "err",   "stdout",  "stderr",
+                                                              "output", "csv",  "tsv", "jsonl", "tfevents"};
+  const std::string names = path.parent_path().filename().string() + '/' + path.filename().string();
+  std::string word;
+  for (const char letter : names + '/') {
+    if (std::isalpha(static_cast<unsigned char>(letter)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+      continue;
+    }
+    if (std::ranges::find(kWords, word) != kWords.end()) return true;
+    word.clear();
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<fs::path> otherwise(const Beginning::Since& since) {
-  std::vector<fs::path> paths = since.removed;
-  std::ranges::copy_if(since.changed, std::back_inserter(paths),
-                       [&](const fs::path& path) { return std::ranges::count(since.grown, path) == 0; });
+  std::vector<fs::path> paths;
+  for (const auto* list : {&since.removed, &since.changed}) {
+    std::ranges::copy_if(*list, std::back_inserter(paths), [](const fs::path& path) { return !is_log(path); });
+  }
   return paths;
 }
 

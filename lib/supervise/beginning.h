@@ -27,24 +27,19 @@ class Beginning {
 
   struct Since {
     std::vector<std::filesystem::path> made;     // absent at the beginning; may be hidden
-    std::vector<std::filesystem::path> changed;  // written since, or another file has the name now
+    std::vector<std::filesystem::path> changed;  // changed since, another file has the name now, or new but not hidden
     std::vector<std::filesystem::path> removed;  // nothing has the name now
     std::vector<std::filesystem::path> whole;    // folders in which nothing is hidden, because they are too large
-    std::vector<std::filesystem::path> grown;    // of the changed ones: the same file, but longer, as a log becomes
   };
   // Compares with the folders as they are now. `session` is the recorded first run.
   Since since(const session::Session& session) const;
 
  private:
   struct Walk;
-  struct Named {
-    ino_t inode = 0;
-    off_t size = -1;  // bytes; -1 if unknown
-  };
   void add_root(const std::filesystem::path& folder, Walk& walk);
   void add_folder(const std::filesystem::path& folder, Walk& walk);
 
-  std::map<std::filesystem::path, std::map<std::string, Named>> folders_;  // by their paths without links: the entries
+  std::map<std::filesystem::path, std::map<std::string, ino_t>> folders_;  // by their paths without links: the entries
   std::vector<std::filesystem::path> absent_;                              // paths in the command that did not exist
   std::chrono::system_clock::time_point at_;
   std::vector<std::filesystem::path> unlisted_;  // of the folders above
@@ -52,10 +47,11 @@ class Beginning {
 
 // The text of session::kCreatedFile, which keeps the result for later reruns.
 std::string written(const Beginning::Since& since);
-// Reads that file. Omits each name that was created again after the file.
+// Reads that file. A name that was created again after the file counts as changed.
 Beginning::Since read_since(const std::filesystem::path& file);
 
-// Returns what a rerun saw otherwise than the first run did, and may have acted on. Logs, which grow, do not count.
+// Returns what a rerun saw otherwise than the first run did, and may have acted on. Files that are logs by their names do
+// not count, because programs write them and seldom read them.
 std::vector<std::filesystem::path> otherwise(const Beginning::Since& since);
 
 // Returns a sentence for the report about what reruns did not see, or saw changed; empty if there is nothing to say.

@@ -56,11 +56,12 @@ class Graph:
     """`uses`: addresses in its nodes, negative for those that may be leftovers."""
 
     def __init__(self, *uses):
-        self.uses, self.replays = uses, 0
+        self.uses, self.replays, self.of_one_node = uses, 0, False
 
     def capture_end(self):
         """Ends the capture."""
-        words.extend((abs(address), 7, node, 8 * node, address < 0) for node, address in enumerate(self.uses))
+        words.extend((abs(address), 7, 0 if self.of_one_node else number, 8 * number, address < 0)
+                     for number, address in enumerate(self.uses))
 
     def instantiate(self):
         self.capture_end()
@@ -210,6 +211,47 @@ class Replays(unittest.TestCase):
         allocator.take(1100, 200)
         graph = Graph(1100)
         graph.instantiate()
+        allocator.give_back(1100)
+        allocator.take(1100, 200)
+        graph.replay()
+        self.assertEqual(len(self.recycled()), 1)
+
+    def test_addresses_in_graphs_that_are_not_pytorchs_are_dropped(self):
+        allocator.take(1100, 200)
+        words.append((1100, 3, 0, 0, False))
+        graph = self.captured()
+        allocator.give_back(1100)
+        allocator.take(1100, 200)
+        graph.replay()
+        self.assertEqual(self.recycled(), [])
+
+    def test_a_graph_that_is_captured_again_without_addresses_uses_none(self):
+        allocator.take(1100, 200)
+        graph = self.captured(1100)
+        allocator.give_back(1100)
+        allocator.take(1100, 200)
+        graph.uses = ()
+        graph.capture_end()
+        graph.replay()
+        self.assertEqual(self.recycled(), [])
+
+    def test_the_end_of_a_block_may_be_no_use_of_the_next_one(self):
+        allocator.take(1100, 100)
+        allocator.take(1200, 100)
+        graph = Graph(1100, 1200)
+        graph.of_one_node = True
+        graph.capture_end()
+        allocator.give_back(1200)
+        allocator.take(1200, 100)
+        graph.replay()
+        self.assertEqual([found["may_be_leftover"] for found in self.recycled()], [True])
+
+    def test_a_graph_need_not_be_hashable(self):
+        class Unhashable(Graph):
+            __hash__ = None
+        graph = Unhashable(1100)
+        allocator.take(1100, 200)
+        graph.capture_end()
         allocator.give_back(1100)
         allocator.take(1100, 200)
         graph.replay()

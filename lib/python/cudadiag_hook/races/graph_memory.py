@@ -48,30 +48,33 @@ class Words:
 
 class Watch:
     def __init__(self, library):
-        import weakref
         self.library, self.words = library, None
-        self.graphs = weakref.WeakKeyDictionary()  # graph -> [(block, entry of Words)]
+        self.graphs = {}  # id of a graph -> [(block, entry of Words)]; a graph need not be hashable
         self.blocks = {}  # those that graphs use and that are not given back, by address
         self.given_back = []
         self.found = self.uncertain = 0
         self.tracing = False
 
     def prepare(self):
-        """Call this before the first graph is instantiated: CUDA, and with it the recorder, has been initialised then."""
-        if self.words is None:
+        """Call this before a graph may be instantiated. Drops the addresses in graphs that are not PyTorch's."""
+        if self.words is None:  # CUDA, and with it the recorder, has been initialised
             self.words = Words(self.library)
+        self.words.take()
 
-    def collect(self, graph):
-        """Call this when a graph may have been instantiated."""
+    def collect(self, graph, anew):
+        """Call this when a graph may have been instantiated. `anew`: it is not what it was before."""
+        import weakref
         words = self.words.take() if self.words is not None else []
-        if not words:
+        if not words and not anew:
             return
+        if id(graph) not in self.graphs:
+            weakref.finalize(graph, self.graphs.pop, id(graph), None).atexit = False
         uses = []
         for block, use in blocks_of(words):
             kept = self.blocks.setdefault(block.address, block)
             kept.end = block.end
             uses.append((kept, use))
-        self.graphs[graph] = uses
+        self.graphs[id(graph)] = uses
         used = {block for each in self.graphs.values() for block, _ in each}
         self.blocks = {at: block for at, block in self.blocks.items() if block in used}
         self.given_back = [block for block in self.given_back if block in used]
@@ -107,7 +110,7 @@ class Watch:
         """Tells of the first certain use, after which the graph is not followed, and of all that may be leftovers: the
         report knows from the kernels' code which of these are used."""
         kept = []
-        for block, use in self.graphs.get(graph, ()):
+        for block, use in self.graphs.get(id(graph), ()):
             may_be_leftover = use[4]
             if block.taken is None or (self.uncertain >= MOST_UNCERTAIN if may_be_leftover else self.found >= MOST_FINDINGS):
                 kept.append((block, use))
@@ -119,7 +122,7 @@ class Watch:
                 self.found += 1
                 kept = []
                 break
-        self.graphs[graph] = kept
+        self.graphs[id(graph)] = kept
 
     @staticmethod
     def tell(block, use, frame):
@@ -133,18 +136,24 @@ class Watch:
 
 def blocks_of(words):
     """Returns the blocks outside the pools of captures that these addresses point into, with the words."""
-    segments = []
-    for segment in sys.modules["torch"].cuda.memory_snapshot():
+    import bisect
+    starts, sizes = [], []
+    for segment in sorted(sys.modules["torch"].cuda.memory_snapshot(), key=lambda segment: segment["address"]):
         if tuple(segment["segment_pool_id"]) == (0, 0):
-            segments.append((segment["address"], segment["address"] + segment["total_size"], segment["blocks"]))
+            at = segment["address"]
+            for each in segment["blocks"]:
+                if each["state"] == "active_allocated":
+                    starts.append(at)
+                    sizes.append(each["size"])
+                at += each["size"]
+    found = []
     for use in words:
-        for begin, end, blocks in segments:
-            if begin <= use[0] < end:
-                at = begin
-                for each in blocks:
-                    if at <= use[0] < at + each["size"] and each["state"] == "active_allocated":
-                        yield Block(at, each["size"]), use
-                    at += each["size"]
+        number = bisect.bisect(starts, use[0]) - 1
+        if number >= 0 and use[0] < starts[number] + sizes[number]:
+            found.append((Block(starts[number], sizes[number]), use))
+    # A node may get the begin and the end of a block, and the end is the address of the next block.
+    ends = {(graph, node, block.end) for block, (_, graph, node, _, _) in found}
+    return [(block, use[:4] + (True,) if (*use[1:3], use[0]) in ends else use) for block, use in found]
 
 
 def follow(watch):
@@ -153,9 +162,10 @@ def follow(watch):
     def instantiates(original):
         def call(self, *args, **kwargs):
             guarded(watch.prepare)
+            before = watch.graphs.get(id(self))
             with without_own_frames:
                 result = original(self, *args, **kwargs)
-            guarded(watch.collect, self)
+            guarded(watch.collect, self, watch.graphs.get(id(self)) is before)  # unless an inner call has collected
             return result
 
         return call
@@ -164,10 +174,13 @@ def follow(watch):
         def replay(self, *args, **kwargs):
             if watch.given_back:
                 guarded(watch.replayed, self, sys._getframe(1))
+            is_new = not watch.graphs.get(id(self), ())  # a graph that was kept is instantiated by its first replay
+            if is_new:
+                guarded(watch.prepare)
             with without_own_frames:
                 result = original(self, *args, **kwargs)
-            if self not in watch.graphs:  # a graph that was kept is instantiated by its first replay
-                guarded(watch.collect, self)
+            if is_new:
+                guarded(watch.collect, self, False)
             return result
 
         return replay
