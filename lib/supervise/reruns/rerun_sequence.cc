@@ -88,15 +88,17 @@ class RerunSequence {
 
   // Lets the reruns see what the first run created. The user who requests one without isolation knows that it does.
   void hide_nothing() {
-    if (plan_.isolated) since_.changed.insert(since_.changed.end(), since_.made.begin(), since_.made.end());
+    if (plan_.isolated) seen_.insert(seen_.end(), since_.made.begin(), since_.made.end());
     since_.made.clear();
   }
 
   // Notes what the latest rerun saw otherwise than the first run did.
   void note_beginning(RerunResult& result) {
     std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(result.not_hidden, path) > 0; });
-    since_.changed.insert(since_.changed.end(), result.not_hidden.begin(), result.not_hidden.end());
-    for (const auto& path : otherwise(since_)) result.pass.otherwise.push_back(path.string());
+    seen_.insert(seen_.end(), result.not_hidden.begin(), result.not_hidden.end());
+    Beginning::Since all = since_;
+    all.changed.insert(all.changed.end(), seen_.begin(), seen_.end());
+    for (const auto& path : otherwise(all)) result.pass.otherwise.push_back(path.string());
     if (!hides_) return;
     std::vector<std::string>& notes = session_.manifest.notes;
     std::erase(notes, note_);
@@ -133,9 +135,9 @@ class RerunSequence {
     }
   }
 
-  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. The same holds if
-  // the program ended before it. A process that could not be killed would disturb further reruns.
-  bool continues() const { return possible_ && !interrupted_ && !kept_ && !ends_early_ && !any_left_; }
+  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. A process that
+  // could not be killed would disturb them.
+  bool continues() const { return possible_ && !interrupted_ && !kept_ && !any_left_; }
 
   void confirm() {
     WindowSequence windows(plan_);
@@ -149,7 +151,6 @@ class RerunSequence {
       // The program may not start with the preloaded library, or the driver may crash while it writes the dump.
       const bool prevented = outcome == Outcome::not_reached || outcome == Outcome::not_recorded;
       if (!std::exchange(dumps, false) || !prevented) windows.note(analysis().reruns.back());
-      ends_early_ = outcome == Outcome::not_reached;
     }
   }
 
@@ -355,10 +356,10 @@ class RerunSequence {
   RerunListener& listener_;
   bool interrupted_ = false;
   bool kept_ = false;
-  bool ends_early_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  Beginning::Since since_;  // reruns do not see what it lists as made
+  Beginning::Since since_;                   // reruns do not see what it lists as made
+  std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;
   std::string note_;  // about since_
 };
