@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <regex>
@@ -21,7 +22,9 @@
 namespace cudadiag::diagnose {
 namespace {
 
-constexpr int kMostBetween = 200;  // between the two calls; more are not read
+constexpr int kMostBetween = 200;  // lines between the two calls; more are not read
+// An excerpt cuts lines of 200 characters. Regular expressions need stack for each character of a statement.
+constexpr std::size_t kLongestLine = 190, kLongestStatement = 1000;
 
 using Match = std::regex;
 constexpr auto kSyntax = std::regex::ECMAScript | std::regex::optimize;
@@ -246,7 +249,10 @@ std::vector<Frame> frames_of(const PlacedCall& call) {
 
 // Returns false if the code below the true line may have made several calls, as in a loop of a library.
 bool calls_once(const PlacedCall& call, std::size_t frames, const auto& source_of) {
-  static const Match of_cuda("(cuda|cu[A-Z]|__device_stub).*", kSyntax);
+  const auto is_of_cuda = [](const std::string& name) {
+    return name.starts_with("cuda") || name.starts_with("__device_stub") ||
+           (name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0);
+  };
   const auto& [python, native] = call.stack;
   for (std::size_t i = 0; !python.empty() && i < python.size() - frames; ++i) {
     const Frame frame{python[i].file, python[i].function, python[i].line, false, true};
@@ -254,7 +260,7 @@ bool calls_once(const PlacedCall& call, std::size_t frames, const auto& source_o
   }
   if (!python.empty() || native.size() <= frames) return true;
   const symbolize::NativeFrame& next = native[native.size() - frames - 1];
-  return next.user || is(next.function, of_cuda);
+  return next.user || is_of_cuda(next.function);
 }
 
 // The statements that a thread executes from one call to the next one.
@@ -340,6 +346,7 @@ class Path {
     for (int line = first + 1; line < last; ++line) {
       const std::string text = from.text(line);
       if (text.empty()) continue;
+      if (from.at(line).size() > kLongestLine || statement.size() > kLongestStatement) return false;
       const bool rest = open > 0 && begin == 0;  // of the statement on `first`
       if (begin == 0) begin = line;
       open += open_parentheses(text);
