@@ -134,7 +134,7 @@ class Choice {
       if (holds_code(path)) return;
       for (const auto& [name, entry] : entries_of(path)) add(path / name, since);
     } else if (::lstat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && !is_of_session(path) &&
-               !own_.contains(path) && !is_cache(path) && !is_code(path, status) && !mapped_.contains(path)) {
+               !is_cache(path) && !is_code(path, status) && !mapped_.contains(path)) {
       since.changed.push_back(path);
     }
   }
@@ -241,11 +241,13 @@ Beginning::Since Beginning::since(const session::Session& session) const {
   std::error_code error;
   for (const auto& [folder, names] : folders_) {
     const auto entries = entries_of(folder);
-    const bool is_gone_whole = !fs::exists(folder, error) && !folders_.contains(folder.parent_path());
-    if (is_gone_whole) since.removed.push_back(folder);
+    if (!fs::exists(folder, error)) {
+      // A folder in a listed one is a name there.
+      if (!folders_.contains(folder.parent_path())) since.removed.push_back(folder);
+      continue;
+    }
     for (const auto& [name, inode] : names) {
-      const bool is_gone = !entries.contains(name) && fs::exists(folder, error);
-      if (is_gone && !choice.is_of_session(folder / name)) since.removed.push_back(folder / name);
+      if (!entries.contains(name) && !choice.is_of_session(folder / name)) since.removed.push_back(folder / name);
     }
     for (const auto& [name, entry] : entries) {
       const auto before = names.find(name);

@@ -84,7 +84,7 @@ class RerunOutput {
   RerunOutput(const RerunOutput&) = delete;
   RerunOutput& operator=(const RerunOutput&) = delete;
 
-  // Returns the write end of the pipe, for the rerun. It is invalid if there is no pipe or no thread.
+  // The rerun writes to this end of the pipe. The descriptor is invalid if the pipe or the thread could not be created.
   const base::FileDescriptor& pipe() const { return writer_; }
   // Call this once the rerun has started, so that only the rerun keeps the pipe open.
   void close_pipe() { writer_ = base::FileDescriptor(); }
