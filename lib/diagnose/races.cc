@@ -302,6 +302,16 @@ bool same_pair(const Finding& a, const Finding& b) {
          x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
+// Before a capture begins, PyTorch fills the seed and the offset of its generators on the capturing stream. Each replay
+// fills them again on its own stream, and PyTorch does not order the two.
+bool is_of_torch_generator(const ResolvedRace& race) {
+  return std::any_of(race.accesses.begin(), race.accesses.end(), [](const ResolvedAccess& access) {
+    const auto& frames = access.stack.python;
+    return !frames.empty() && frames[0].function == "CUDAGraph.capture_begin" &&
+           frames[0].file.ends_with("/torch/cuda/graphs.py");
+  });
+}
+
 // Adds only one finding for each pair of lines: the one with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
   const auto same =
@@ -381,7 +391,8 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
   std::vector<Finding> found;
   const auto tell = [&](const Judged& judged, const Process& process) {
-    add(found, RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host));
+    Finding finding = RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host);
+    if (!is_of_torch_generator(*finding.race)) add(found, std::move(finding));
   };
   RaceTensors tensors(session, resolve);
   std::uint64_t dismissed = 0, apart = 0, settled = 0;

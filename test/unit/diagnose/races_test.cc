@@ -246,6 +246,17 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   CHECK(runs.report().findings[0].evidence.text().ends_with("(time limit) did not show the race again"));
 }
 
+TEST_CASE("what PyTorch itself fills before a capture is no race of the program") {
+  Runs runs;
+  auto& codes = runs.session.processes[0].record.codes;
+  codes.push_back({"/lib/torch/cuda/graphs.py", "CUDAGraph.capture_begin", 115, 11, std::string("\xef\0", 2)});
+  auto& frames = runs.session.processes[0].record.python_stacks[0].frames;
+  frames.insert(frames.begin(), {3, 0});
+  CHECK(runs.report().findings.empty());
+  codes[2].file = "/home/user/graphs.py";
+  CHECK(runs.report().findings.size() == 1);
+}
+
 TEST_CASE("a rerun may show the two accesses in the other order") {
   Runs runs;
   std::swap(runs.session.rerun_races[0]->found[0].first, runs.session.rerun_races[0]->found[0].second);
