@@ -87,20 +87,15 @@ bool choose_source(HostWrites::Watched& watched, HostWrites::Change& change) {
   return false;
 }
 
-// If the memory changes between other calls another time, the calls say little: another thread may write it.
-void note_calls(HostWrites::Found& known, HostWrites::Change& change) {
-  HostWrites::Change& first = known.change;
-  const bool both = first.unchanged_at != 0 && change.unchanged_at != 0;
-  known.varies |= both && (first.unchanged_at != change.unchanged_at || first.changed_at != change.changed_at);
-  if (known.varies) {
-    first.unchanged_at = first.changed_at = 0;
-  } else if (first.unchanged_at == 0) {
-    first.unchanged_at = change.unchanged_at, first.changed_at = change.changed_at;
-    first.others_ran = change.others_ran;
-  } else if (both) {
-    first.others_ran &= change.others_ran;
-  }
-  change.unchanged_at = first.unchanged_at, change.changed_at = first.changed_at, change.others_ran = first.others_ran;
+// Keeps the calls around one of the changes. A change during which no other thread ran is the best known: the issuing
+// thread made it.
+void note_calls(HostWrites::Change& known, HostWrites::Change& change) {
+  const auto copy = [](const HostWrites::Change& from, HostWrites::Change& to) {
+    to.unchanged_at = from.unchanged_at, to.changed_at = from.changed_at, to.others_ran = from.others_ran;
+  };
+  const bool better =
+      change.unchanged_at != 0 && (known.unchanged_at == 0 || (known.others_ran && !change.others_ran));
+  better ? copy(change, known) : copy(known, change);
 }
 
 }  // namespace
@@ -118,15 +113,15 @@ bool HostWrites::changed(Change change) {
       std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
-    note_calls(*known, change);
+    note_calls(known->change, change);
     // Prefer a change that happened while the stream was held back, because its origin is more certain.
     if (change.while_held && !known->change.while_held) {
-      *known = {of.copy, change, of.launched, known->times, known->varies};
+      *known = {of.copy, change, of.launched, known->times};
     }
     return false;
   }
   if (found_.size() >= kMostFound) return void(++unlisted_), false;
-  found_.push_back({of.copy, change, of.launched, 1, false});
+  found_.push_back({of.copy, change, of.launched});
   return true;
 }
 

@@ -54,7 +54,8 @@ class HostWrites {
     std::uint64_t begin = 0, end = 0, bytes = 0;
     bool while_held = false, sampled = false, after_begin = false;
     // Sites of two calls of the issuing thread, with no call between them: after the first one, the memory was
-    // unchanged; before the second one, it had changed. 0 if unknown.
+    // unchanged; before the second one, it had changed. 0 if unknown. If the memory changes again, it may do so between
+    // other calls.
     std::uint32_t unchanged_at = 0, changed_at = 0;
     bool others_ran = false;  // other threads of the process ran between them
   };
@@ -63,7 +64,6 @@ class HostWrites {
     Change change;
     std::uint32_t launched = 0;  // see Watched
     std::uint64_t times = 1;
-    bool varies = false;  // it changed between different calls
   };
   // Returns false if the change was already known, or if a recorded operation explains it.
   bool changed(Change change);

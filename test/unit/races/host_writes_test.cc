@@ -191,23 +191,29 @@ TEST_CASE("each call site is listed once, with its most certain change") {
   CHECK(p.feed.races().front().second.exact);
 }
 
-TEST_CASE("the calls around a change are known if they are the same each time") {
-  using Calls = std::array<std::uint16_t, 2>;
+TEST_CASE("of several changes, the calls around one that the issuing thread made are kept") {
+  struct Calls {
+    std::uint16_t unchanged, changed;
+    bool others;
+  };
   struct {
     std::vector<Calls> seen;
     Calls known;
-  } const cases[] = {{{{3, 4}}, {3, 4}},         {{{3, 4}, {3, 4}}, {3, 4}}, {{{0, 0}, {3, 4}}, {3, 4}},
-                     {{{3, 4}, {0, 0}}, {3, 4}}, {{{3, 4}, {3, 5}}, {0, 0}}, {{{3, 4}, {5, 4}, {3, 4}}, {0, 0}}};
+  } const cases[] = {{{{3, 4, true}}, {3, 4, true}},
+                     {{{0, 0, true}, {3, 4, true}}, {3, 4, true}},
+                     {{{3, 4, true}, {0, 0, true}}, {3, 4, true}},
+                     {{{3, 4, true}, {3, 5, true}}, {3, 4, true}},
+                     {{{3, 4, true}, {3, 5, false}, {3, 6, false}}, {3, 5, false}}};
   for (const auto& each : cases) {
     Process p;
     for (const Calls& calls : each.seen) {
       p.watched_copy();
-      p.changed(race::kOthersRan, 1, calls[0], calls[1]);
+      p.changed(calls.others ? race::kOthersRan : 0, 1, calls.unchanged, calls.changed);
     }
     REQUIRE(p.found() == 1);
     const session::Race race = p.feed.races().front();
-    CHECK((race.unchanged_at == each.known[0] && race.changed_at == each.known[1]));
-    CHECK(race.others_ran);
+    CHECK((race.unchanged_at == each.known.unchanged && race.changed_at == each.known.changed));
+    CHECK(race.others_ran == each.known.others);
   }
 }
 
