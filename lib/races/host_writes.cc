@@ -93,8 +93,7 @@ void note_calls(HostWrites::Change& known, HostWrites::Change& change) {
   const auto copy = [](const HostWrites::Change& from, HostWrites::Change& to) {
     to.unchanged_at = from.unchanged_at, to.changed_at = from.changed_at, to.others_ran = from.others_ran;
   };
-  const bool better =
-      change.unchanged_at != 0 && (known.unchanged_at == 0 || (known.others_ran && !change.others_ran));
+  const bool better = change.unchanged_at != 0 && (known.unchanged_at == 0 || (known.others_ran && !change.others_ran));
   better ? copy(change, known) : copy(known, change);
 }
 
