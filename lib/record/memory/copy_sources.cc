@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "record/output/area_map.h"
 
@@ -67,9 +68,20 @@ bool CopySources::queue(Slot& slot, CUstream stream, CUhostFn function) {
   if (driver_->stream_is_capturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) {
     return false;
   }
-  if (driver_->launch_host_func(stream, function, &slot) == CUDA_SUCCESS) return true;
-  on_.store(false);
-  return false;
+  std::optional<DriverThreadSearch> search;
+  if (!searched_.load(std::memory_order_relaxed) && !searched_.exchange(true)) search.emplace().begin();
+  if (driver_->launch_host_func(stream, function, &slot) != CUDA_SUCCESS) return on_.store(false), false;
+  if (search) {
+    const DriverThreads found = search->found();
+    for (std::size_t i = 0; i < found.ids.size(); ++i) driver_threads_[i].store(found.ids[i]);
+  }
+  return true;
+}
+
+// Returns the threads that run no code of the program.
+DriverThreads CopySources::driver_threads() const {
+  if (!may_hold_.load()) return {};  // the program may have host functions
+  return {{driver_threads_[0].load(), driver_threads_[1].load()}};
 }
 
 std::uint64_t CopySources::watch(Issuer issuer, CUstream stream, const SourceRows* sources, std::size_t count,
@@ -128,7 +140,7 @@ void CopySources::compare_now(Slot& slot, Issuer call, At at) {
   const bool own = comparer(slot).load() == call.thread + 1u;
   if (!own || slot.dropped.load() || (state != State::queued && state != State::reading)) return;
   OtherThreads others;
-  if (at == At::exit) others.begin();
+  if (at == At::exit) others.begin(driver_threads());
   bool same = true;
   const bool read = call.site != 0 && slot.effort < kMostCompared && slot.snapshot.is_same(slot.effort, same);
   if (read && same) {
@@ -264,6 +276,12 @@ void CopySources::look_at_end(Slot& slot) {
   finish_part(slot);
 }
 
+// Called on the thread that runs host functions.
+bool CopySources::excepted_rightly(const DriverThreads& except) const {
+  if (!except.any()) return true;
+  return may_hold_.load() && (except.ids[0] == 0 || except.ids[0] == thread_id());
+}
+
 // Does not wait long for the issuing thread, which may not be scheduled. What that thread saw then stays unknown.
 void CopySources::end_comparisons(Slot& slot) {
   comparer(slot).store(0);
@@ -277,7 +295,7 @@ void CopySources::end_comparisons(Slot& slot) {
   slot.change.unchanged = slot.unchanged, slot.change.changed = slot.changed;
   slot.change.thread = slot.issuer.thread;
   // Without a second call, this is unknown.
-  slot.change.others_ran = slot.changed == 0 || slot.others_ran;
+  slot.change.others_ran = slot.changed == 0 || slot.others_ran || !excepted_rightly(slot.others.except());
   slot.compared.store(false);
 }
 

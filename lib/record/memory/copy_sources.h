@@ -201,6 +201,8 @@ class CopySources {
   bool due(std::uint32_t site);
   Slot* take_slot();
   bool queue(Slot& slot, CUstream stream, CUhostFn function);
+  DriverThreads driver_threads() const;
+  bool excepted_rightly(const DriverThreads& except) const;
   std::atomic<std::uint32_t>& comparer(const Slot& slot) { return comparers_[&slot - memory_->slots]; }
   void compare_now(Slot& slot, Issuer call, At at);
   void end_comparisons(Slot& slot);
@@ -221,6 +223,8 @@ class CopySources {
   std::array<std::atomic<std::uint32_t>, kSlots>
       comparers_{};  // 1 + the thread that compares the slot's sources; 0: none
   const DriverApi* driver_ = nullptr;
+  std::atomic<bool> searched_ = false;
+  std::array<std::atomic<std::uint32_t>, 2> driver_threads_{};  // see DriverThreads
   Memory* memory_ = nullptr;
   PinnedRanges pinned_;
 };

@@ -6,6 +6,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -90,15 +92,103 @@ bool Threads::others_are_in_calls(const ThreadState* own) {
   return false;
 }
 
-// The calling thread may be switched out between the two calls, so its own number must not change meanwhile.
-long OtherThreads::switches() {
+namespace {
+
+// Reads a file of a thread in /proc/self/task. The text ends with a null character.
+template <std::size_t kSize>
+ssize_t read_thread_file(const char* thread, const char* name, char (&text)[kSize]) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%.16s/%s", thread, name);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t size = file < 0 ? 0 : read(file, text, kSize - 1);
+  if (file >= 0) close(file);
+  text[std::max<ssize_t>(size, 0)] = '\0';
+  return size;
+}
+
+// Calls `visit` with the id and the text of the id of each thread. Returns false if there is no such list.
+template <typename Visit>
+bool each_thread(Visit visit) {
+  const Uncancelled uncancelled;
+  const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  each_name(folder, [&](const char* name) {
+    if (name[0] != '.') visit(leading_number(name), name);
+  });
+  close(folder);
+  return true;
+}
+
+// Returns how often the thread was switched out; negative if unknown.
+long switches_of(std::uint32_t id) {
+  const Uncancelled uncancelled;
+  char name[16], text[2048];
+  snprintf(name, sizeof name, "%u", id);
+  if (read_thread_file(name, "status", text) <= 0) return -1;
+  long sum = 0;
+  for (const char* what : {"\nvoluntary_ctxt_switches:\t", "\nnonvoluntary_ctxt_switches:\t"}) {
+    const char* found = strstr(text, what);
+    if (found == nullptr) return -1;
+    sum += leading_number(found + strlen(what));
+  }
+  return sum;
+}
+
+}  // namespace
+
+void DriverThreadSearch::begin() {
+  each_thread([&](long id, const char*) {
+    if (count_ < kMost) known_[count_++] = static_cast<std::uint32_t>(id);
+  });
+}
+
+DriverThreads DriverThreadSearch::found() const {
+  DriverThreads found;
+  for (int tries = 0; tries < kTries && (found.ids[0] == 0 || found.ids[1] == 0); ++tries) {
+    const Uncancelled uncancelled;
+    const timespec moment = {0, 100'000};
+    if (tries > 0) nanosleep(&moment, nullptr);
+    found = found_now();
+  }
+  return found;
+}
+
+DriverThreads DriverThreadSearch::found_now() const {
+  DriverThreads found;
+  int created = 0;
+  each_thread([&](long id, const char* thread) {
+    char name[32];
+    if (read_thread_file(thread, "comm", name) > 0 && strcmp(name, "cuda-EvtHandlr\n") == 0) {
+      found.ids[1] = static_cast<std::uint32_t>(id);
+    } else if (std::find(known_.begin(), known_.begin() + count_, id) == known_.begin() + count_) {
+      ++created;
+      found.ids[0] = static_cast<std::uint32_t>(id);
+    }
+  });
+  if (created != 1 || count_ == 0 || count_ == kMost) found.ids[0] = 0;
+  return found;
+}
+
+// The calling thread and the exceptions may run meanwhile, so their numbers must not change.
+long OtherThreads::switches() const {
   const auto read = [](int who) {
     rusage used{};
     return getrusage(who, &used) == 0 ? used.ru_nvcsw + used.ru_nivcsw : -1;
   };
+  const auto read_except = [&] {
+    long sum = 0;
+    for (const std::uint32_t id : except_.ids) {
+      const long of_one = id == 0 ? 0 : switches_of(id);
+      if (of_one < 0) return -1L;
+      sum += of_one;
+    }
+    return sum;
+  };
   for (int i = 0; i < 3; ++i) {
-    const long own = read(RUSAGE_THREAD), all = read(RUSAGE_SELF);
-    if (own >= 0 && all >= 0 && own == read(RUSAGE_THREAD)) return all - own;
+    const long except = read_except(), own = read(RUSAGE_THREAD), all = read(RUSAGE_SELF);
+    if (except >= 0 && own >= 0 && all >= 0 && own == read(RUSAGE_THREAD) && except == read_except()) {
+      return all - own - except;
+    }
   }
   return -1;
 }
@@ -110,26 +200,19 @@ unsigned long OtherThreads::threads() {
 }
 
 // Returns whether all other threads wait, according to their files in /proc.
-bool OtherThreads::all_wait() {
-  const Uncancelled uncancelled;
-  const int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return false;
+bool OtherThreads::all_wait() const {
   const long own = thread_id();
   bool wait = true, listed = false;
-  each_name(folder, [&](const char* name) {
-    listed |= leading_number(name) == own;
-    if (!wait || name[0] == '.' || leading_number(name) == own) return;
-    char path[64], text[128] = {};
-    snprintf(path, sizeof path, "%.16s/stat", name);
-    const int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
+  const bool known = each_thread([&](long id, const char* thread) {
+    listed |= id == own;
+    if (!wait || id == own || except_.contain(id)) return;
+    char text[128];
+    const ssize_t size = read_thread_file(thread, "stat", text);
     // The state follows the name, which may contain parentheses itself.
     const char* end = size > 0 ? strrchr(text, ')') : nullptr;
     wait = end != nullptr && end[1] == ' ' && strchr("SIZX", end[2]) != nullptr;
   });
-  close(folder);
-  return wait && listed;
+  return known && wait && listed;
 }
 
 // Looks at the states first: a thread that ran then and waits now has been switched out.
