@@ -70,6 +70,12 @@ void add_recording(CLI::App* command, wire::RecordOptions& record) {
   group(command, "Recording", {"--watch-by", "--markers", "--no-python-stacks", "--no-native-stacks"});
 }
 
+CLI::Option* add_check_copies(CLI::App* command, wire::RecordOptions& record) {
+  return add_number(command, "--check-copies", record.check_copies,
+                    NumberRange<unsigned>{1u, 10'000u, "number from 1 to 10000"}, "N",
+                    "find out whether the host changes pinned memory too early, for one host-to-device copy in N");
+}
+
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--repeat", rerun.repeat, NumberRange<unsigned>{1u, 1000u, "number from 1 to 1000"}, "N",
              "stop after N reruns without a failure")

@@ -55,6 +55,7 @@ void add_colour(CLI::App* command);
 // Adds -q, -v and --color. Returns -q.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, wire::RecordOptions& record);
+CLI::Option* add_check_copies(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
 void add_full_log(CLI::App* command, bool& full_log);
 void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);

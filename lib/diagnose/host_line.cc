@@ -414,6 +414,7 @@ std::string add_host_line(Finding& finding, const session::Race& race, const ses
   finding.related.push_back({Role::changed, before.location, analyse::Fact::measured});
   const std::string text = fmt::format("; it changed after {} and before {}", place(after.location, directory),
                                        place(before.location, directory));
+  if (race.before_marker) return text;  // it is unknown whether other threads ran, too
   if (race.others_ran) return text + ", while other threads ran, too";
   const auto line = writing_statement(process.record, after, before);
   if (!line) return text;

@@ -97,7 +97,7 @@ class HostWriteBuilder {
                                             : "copy";
     finding_.text = fmt::format(
         "the {} on {}{} reads memory that the host changed before the {} {}: {}{} B, the first at byte {} of {}",
-        reader, stream, replayed, work(), from_.after_begin ? "had finished" : "began",
+        reader, stream, replayed, work(), from_.after_begin || from_.before_marker ? "had finished" : "began",
         from_.sampled ? "at least " : "", thousands(from_.changed),
         thousands(from_.second.begin - std::min(from_.first.begin, from_.second.begin)),
         of_kernel() ? "what it reads" : "the source");
@@ -119,6 +119,12 @@ class HostWriteBuilder {
           fmt::format(
               "the bytes changed while cudadiag delayed the {0}, after all work ordered before the {0} had finished",
               work())};
+    } else if (from_.before_marker) {
+      finding_.evidence = {
+          analyse::Fact::matched,
+          fmt::format("the bytes changed after the {0} was issued and before the GPU wrote the completion marker after "
+                      "it, and no operation that could run meanwhile had an address of this memory",
+                      work())};
     } else {
       finding_.evidence = {
           analyse::Fact::matched,
@@ -142,9 +148,13 @@ bool is_same(const Finding& a, const Finding& b) {
 }  // namespace
 
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
-  if (!session.races) return;
+  std::vector<session::Race> races;
+  if (session.races) races = session.races->found;
+  for (const session::Process& process : session.processes) {
+    std::ranges::move(session::changed_sources(process.record, process.pid), std::back_inserter(races));
+  }
   std::vector<Finding> found;
-  for (const session::Race& race : session.races->found) {
+  for (const session::Race& race : races) {
     const session::Process* process = session::process_of(session.processes, race.pid);
     if (process == nullptr || !race.second.on_host) continue;
     Finding finding = HostWriteBuilder(race, *process, resolve, !report.torch.empty()).build(session.manifest);

@@ -67,7 +67,8 @@ void Recorder::attach_area() {
 
 void Recorder::start_parts() {
   operations_.start(area_, interner_, driver_, options_.record.markers);
-  operations_.follow(graphs_, options_.record.races ? &races_ : nullptr, launch_blocking_);
+  const bool samples = options_.record.check_copies != 0 && !options_.record.races;
+  operations_.follow(graphs_, options_.record.races || samples ? &races_ : nullptr, launch_blocking_);
   memory_.attach(area_, driver_, operations_);
   collectives_.attach(area_);
   layouts_.attach(area_, driver_);
@@ -77,6 +78,10 @@ void Recorder::start_parts() {
   graphs_.follow(window_, operations_.exclusive_wait());
   if (options_.record.races) {
     races_.attach(driver_, layouts_, operations_.streams(), memory_.allocations(), options_.record.host_writes);
+    memory_.record_races(races_);
+    graphs_.record_races(races_);
+  } else if (samples) {
+    races_.sample(driver_, layouts_, operations_.streams(), interner_, options_.record.check_copies);
     memory_.record_races(races_);
     graphs_.record_races(races_);
   }
@@ -240,7 +245,8 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
                            std::uintptr_t frame) {
   if (operations_.races() != nullptr) {
     if (rule.role != Role::operation && races_.compares(thread)) {
-      races_.call_entered(thread, operations_.sites().site_of(thread, id, wire::operation::Kind::none, frame));
+      constexpr auto kNone = wire::operation::Kind::none;
+      races_.call_entered(thread, operations_.sites().site_of(thread, id, kNone, frame), kNone);
     }
     races_.call_begins(thread, id, rule, data);
   }
@@ -360,10 +366,12 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
       const std::uint32_t context = operations_.streams().context_index(uid);
       memory_.context_destroyed(thread, context, frame);
       captures_.context_destroyed(context);
+      if (operations_.races() != nullptr) races_.stream_ends();
       operations_.context_destroyed(uid);
       break;
     }
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+      if (operations_.races() != nullptr) races_.stream_ends();
       operations_.streams().stream_destroyed(data.resourceHandle.stream);
       captures_.stream_destroyed(data.resourceHandle.stream);
       break;

@@ -150,7 +150,7 @@ class Recorder {
   void enter_runtime_call(std::uint32_t id) {
     // The runtime ends its context through calls that CUPTI does not report, so the context's work is checked now.
     if (id != CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) return;
-    if (options_.record.races) races_.context_ends();
+    if (operations_.races() != nullptr) races_.context_ends();
     exit_probe_.before_device_reset();
   }
   void leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame) {
@@ -177,7 +177,7 @@ class Recorder {
   // Searches once, for a limited time, for a fault that no call of the program has reported. `status` is the argument
   // of exit().
   void at_exit(ThreadState* self, int status, ExitingThread thread) {
-    if (options_.record.races) races_.process_ends(thread.may_lock ? self : nullptr);
+    if (operations_.races() != nullptr) races_.process_ends(thread.may_lock ? self : nullptr);
     exit_probe_.at_exit(status, thread);
   }
 
@@ -222,8 +222,8 @@ class Recorder {
   // access before its first launch.
   [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
-    if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
     if (operations_.races() != nullptr) races_.thread_ended(thread);
+    if (!operations_.frozen()) operations_.streams().thread_ended(thread.tid);
     threads_.release(thread);
   }
   bool reads_python_stacks() const { return options_.record.python_stacks; }

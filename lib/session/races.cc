@@ -1,5 +1,9 @@
 #include "session/races.h"
 
+#include <algorithm>
+#include <array>
+#include <sstream>
+
 #include "base/text.h"
 #include "session/json_values.h"
 
@@ -149,6 +153,57 @@ void fields(Races& races, auto& field) {
   field("inside", races.inside, kMostRaces);
   field("counts", races.counts);
   field("kernels", races.kernels);
+}
+
+namespace {
+
+// The property's value is a list of decimal numbers (record/output/sampled_copies.cc).
+std::optional<Race> changed_source(const std::string& text) {
+  std::array<std::uint64_t, 13> numbers{};
+  std::istringstream in(text);
+  for (std::uint64_t& each : numbers) in >> each;
+  const auto [of_node, node, issued, thread, stream, first, last, begin, end, bytes, sampled, unchanged, changed] =
+      numbers;
+  if (!in || issued == 0 || begin < first || end <= begin || last < end || bytes == 0) return std::nullopt;
+  Race race;
+  race.first.what = Work::copy;
+  race.first.mode = RaceMode::read;
+  race.first.begin = first, race.first.end = last;
+  race.first.exact = true;
+  race.first.stream = stream;
+  race.first.site = static_cast<std::uint32_t>(node == 0 ? issued : of_node);
+  race.first.node = static_cast<std::uint32_t>(node);
+  race.launched = node == 0 ? 0 : static_cast<std::uint32_t>(issued);
+  race.first.thread = static_cast<std::uint32_t>(thread);
+  race.second.on_host = true;
+  race.second.mode = RaceMode::write;
+  race.second.begin = begin, race.second.end = end;
+  race.changed = std::min(bytes, end - begin);
+  race.sampled = sampled != 0;
+  race.unchanged_at = changed == 0 ? 0 : static_cast<std::uint32_t>(unchanged);
+  race.changed_at = unchanged == 0 ? 0 : static_cast<std::uint32_t>(changed);
+  race.others_ran = true;  // not known
+  race.before_marker = true;
+  return race;
+}
+
+}  // namespace
+
+std::vector<Race> changed_sources(const ProcessRecord& record, std::uint32_t pid) {
+  static const std::string kPrefix = "source_changed.";
+  std::vector<Race> out;
+  for (auto at = record.properties.lower_bound(kPrefix);
+       at != record.properties.end() && at->first.starts_with(kPrefix); ++at) {
+    auto race = changed_source(at->second);
+    if (!race) continue;
+    race->pid = pid;
+    for (const Allocation& each : record.allocations) {
+      const bool inside = each.address <= race->second.begin && race->second.begin - each.address < each.bytes;
+      if (inside) race->address = each.address, race->bytes = each.bytes, race->allocated = each.site;
+    }
+    out.push_back(*race);
+  }
+  return out;
 }
 
 std::string write_races(Races races) {

@@ -66,7 +66,13 @@ struct Race {
   // after the graph had begun.
   std::uint32_t launched = 0;
   bool after_begin = false;
+  // The bytes changed before the completion marker of the copy, or of its graph, was written. The copy may have begun.
+  // Only of changed_sources().
+  bool before_marker = false;
 };
+
+// Returns the copies whose sources changed, as the process recorded them without a search for races (--check-copies).
+std::vector<Race> changed_sources(const ProcessRecord& record, std::uint32_t pid);
 
 // A replay of a graph used host memory that had ended since the graph's node got its address.
 struct EndedMemory {

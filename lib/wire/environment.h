@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cudadiag::wire::environment {
 
@@ -67,7 +68,7 @@ inline constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},  // t
 // is a list of NAME=WORD items, separated by commas:
 //
 //    markers=sparse|dense|off   python=on|off   native=on|off   races=on   host_writes=off   code=on
-//    watch=cupti|hooks   once=on   nccl=on   end=on   save=MIB
+//    watch=cupti|hooks   once=on   nccl=on   end=on   save=MIB   check_copies=N
 //
 // An option keeps its default if its item is missing, or if its value is unknown to this version of the recorder.
 namespace cudadiag::wire {
@@ -88,6 +89,7 @@ struct RecordOptions {
   bool nccl = false;            // the recorder acts as NCCL's profiler plugin
   bool end_on_failure = false;  // the recorder ends the process after a sticky error
   unsigned save_limit = 0;      // MiB of memory to save with each launch that a rerun waits for; 0: save no launches
+  unsigned check_copies = 0;  // without `races`: compare the source of one host-to-device copy in this many; 0: of none
   bool operator==(const RecordOptions&) const = default;
 };
 
@@ -95,7 +97,7 @@ struct RecordOptions {
 // `once` uses hooks.
 constexpr WatchBy way_of(const RecordOptions& options) { return options.once ? WatchBy::hooks : options.watch_by; }
 
-inline constexpr std::string_view kSave = "save=";
+inline constexpr std::string_view kSave = "save=", kCheckCopies = "check_copies=";
 
 constexpr std::string_view word(Markers markers) {
   return markers == Markers::dense ? "dense" : markers == Markers::off ? "off" : "sparse";
@@ -124,6 +126,7 @@ inline std::string encode(const RecordOptions& options) {
   if (options.nccl) out += ",nccl=on";
   if (options.end_on_failure) out += ",end=on";
   if (options.save_limit > 0) out.append(",").append(kSave).append(std::to_string(options.save_limit));
+  if (options.check_copies > 0) out.append(",").append(kCheckCopies).append(std::to_string(options.check_copies));
   return out;
 }
 
@@ -146,8 +149,8 @@ inline RecordOptions parse_record_options(std::string_view text) {
     if (item == "once=on") options.once = true;
     if (item == "nccl=on") options.nccl = true;
     if (item == "end=on") options.end_on_failure = true;
-    if (item.starts_with(kSave)) {
-      std::from_chars(item.data() + kSave.size(), item.data() + item.size(), options.save_limit);
+    for (const auto& [name, number] : {std::pair(kSave, &options.save_limit), {kCheckCopies, &options.check_copies}}) {
+      if (item.starts_with(name)) std::from_chars(item.data() + name.size(), item.data() + item.size(), *number);
     }
   }
   return options;

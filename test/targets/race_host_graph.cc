@@ -1,4 +1,5 @@
-// The host changes memory that the copies in a graph have yet to read, or only appears to do so: `race_host_graph WHICH`.
+// The host changes memory that the copies in a graph have yet to read, or only appears to do so: `race_host_graph WHICH
+// [queried]`.
 // Plan: hold kernel=slow until=notify
 #include <atomic>
 #include <cstring>
@@ -85,6 +86,7 @@ int main(int, char** arguments) {
   } else if (!is(which, "written")) {
     std::memset(source + 100, 2, 1000);
   }
+  if (arguments[2] != nullptr) cuStreamQuery(stream);  // while the graph is pending
   sim_notify();
   CHECK(cuCtxSynchronize());
   std::puts("done");

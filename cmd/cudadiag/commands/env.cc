@@ -62,6 +62,7 @@ void add_env(CLI::App& app, int& status) {
   auto* command = app.add_subcommand("env", "print the export commands that record a program without cudadiag run");
   add_output(command, options->output);
   add_recording(command, options->record);
+  add_check_copies(command, options->record);
   command
       ->add_flag("--once", options->record.once,
                  "get a GPU core dump of the process, and end it at its first GPU exception")

@@ -116,6 +116,7 @@ void add_run(CLI::App& app, int& status) {
   add_full_log(command, run->recording.full_log);
   auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
   races->excludes(once);
+  add_check_copies(command, run->recording.record)->excludes(races);
   add_stop_on_race(command, run->stop_on_race)->needs(races);
   command->add_flag("--graph-memory", run->recording.graph_memory,
                     "find replayed graphs that use memory which PyTorch has given to another tensor");
@@ -129,7 +130,7 @@ void add_run(CLI::App& app, int& status) {
   add_json_file(command, run->json);
   add_code_rules(command);
   add_command(command, run->recording.command);
-  group(command, "Hangs and races", {"--on-hang", "--races", "--stop-on-race", "--graph-memory"});
+  group(command, "Hangs and races", {"--on-hang", "--races", "--stop-on-race", "--check-copies", "--graph-memory"});
   name_page(command, "cudadiag run -- python train.py --epochs 3");
   command->callback([run, hang, &status, command] {
     take(*hang, *run);

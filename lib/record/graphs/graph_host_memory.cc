@@ -15,12 +15,17 @@ GraphHostMemory::Exec* GraphHostMemory::find(CUgraphExec exec) {
   return exec != nullptr && known.handle == exec ? &known : nullptr;
 }
 
-void GraphHostMemory::made(CUgraphExec exec, bool runs_host_functions) {
+void GraphHostMemory::made(CUgraphExec exec, const Traits& traits) {
   const LockGuard lock(mutex_);
   Exec& known = place(exec);
   known.handle = exec;
-  known.runs_host_functions = runs_host_functions;
+  known.traits = traits;
   known.count = known.uses_count = 0;
+}
+
+void GraphHostMemory::reaches_host(CUgraphExec exec) {
+  const LockGuard lock(mutex_);
+  if (Exec* known = find(exec)) known->traits.reaches_host = true;
 }
 
 void GraphHostMemory::add(CUgraphExec exec, const HostSource& source) {
@@ -29,7 +34,7 @@ void GraphHostMemory::add(CUgraphExec exec, const HostSource& source) {
   if (known != nullptr && known->count < kMostSources) known->sources[known->count++] = source;
 }
 
-HostSource GraphHostMemory::set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows) {
+HostSource GraphHostMemory::set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows, std::uint32_t site) {
   const LockGuard lock(mutex_);
   Exec* known = find(exec);
   if (known == nullptr) return {};
@@ -38,12 +43,20 @@ HostSource GraphHostMemory::set(CUgraphExec exec, CUgraphNode node, const Source
       std::find_if(known->sources.data(), end, [&](const HostSource& each) { return each.node == node; });
   if (source == end) return {};
   source->rows = rows;
+  source->site = site;
   return *source;
 }
 
 void GraphHostMemory::gone(CUgraphExec exec) {
   const LockGuard lock(mutex_);
   if (Exec* known = find(exec)) known->handle = nullptr;
+}
+
+void GraphHostMemory::all_gone() {
+  const LockGuard lock(mutex_);
+  for (Exec& each : execs_) {
+    if (each.handle != nullptr) each.handle = nullptr;  // touches no unused page
+  }
 }
 
 void GraphHostMemory::add_use(CUgraphExec exec, const HostUse& use) {
@@ -62,13 +75,17 @@ void GraphHostMemory::forget_uses(CUgraphExec exec, CUgraphNode node) {
 
 void GraphHostMemory::launched(CUgraphExec exec, Launched& to) {
   to.count = 0;
-  to.runs_host_functions = false;
+  to.traits = {};
   const LockGuard lock(mutex_);
   const Exec* known = find(exec);
+  to.known = known != nullptr;
   if (known == nullptr) return;
-  to.runs_host_functions = known->runs_host_functions;
+  to.traits = known->traits;
   for (std::size_t i = 0; i < known->count; ++i) {
-    if (known->sources[i].rows.width != 0) to.rows[to.count++] = known->sources[i].rows;
+    const HostSource& source = known->sources[i];
+    if (source.rows.width == 0) continue;
+    to.sites[to.count] = source.site, to.nodes[to.count] = source.index;
+    to.rows[to.count++] = source.rows;
   }
 }
 

@@ -19,6 +19,7 @@ struct HostSource {
   CUgraphNode node = nullptr;
   std::uint32_t index = 0, type = 0;  // as in the node's record (wire/race_record.h)
   SourceRows rows;                    // no bytes: the node now reads other memory
+  std::uint32_t site = 0;
 };
 
 // The program's own memory that a node uses: a side of a copy, the target of a memset, or a host function's argument.
@@ -34,12 +35,20 @@ class GraphHostMemory {
  public:
   static constexpr std::size_t kMostSources = 64, kMostUses = 64;
 
+  struct Traits {
+    bool runs_host_functions = false;
+    // Only in the sampled form (copy_sources.h). Some nodes may write to host memory or wait for the host, or may show
+    // the host how far the graph has come.
+    bool reaches_host = false, tells = false;
+  };
   // Forgets what was known about an earlier graph with this handle.
-  void made(CUgraphExec exec, bool runs_host_functions);
+  void made(CUgraphExec exec, const Traits& traits);
+  void reaches_host(CUgraphExec exec);
   void add(CUgraphExec exec, const HostSource& source);
   // Gives the node a new source, and returns its entry. Returns an entry without node if the node is not known.
-  HostSource set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows);
+  HostSource set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows, std::uint32_t site);
   void gone(CUgraphExec exec);
+  void all_gone();
 
   void add_use(CUgraphExec exec, const HostUse& use);
   void forget_uses(CUgraphExec exec, CUgraphNode node);
@@ -61,15 +70,17 @@ class GraphHostMemory {
 
   struct Launched {
     std::array<SourceRows, kMostSources> rows;
+    std::array<std::uint32_t, kMostSources> sites, nodes;
     std::size_t count = 0;
-    bool runs_host_functions = false;
+    bool known = false;
+    Traits traits{};
   };
   void launched(CUgraphExec exec, Launched& to);
 
  private:
   struct Exec {
     CUgraphExec handle;  // null if free
-    bool runs_host_functions;
+    Traits traits;
     std::uint32_t count, uses_count;
     std::array<HostSource, kMostSources> sources;
     std::array<HostUse, kMostUses> uses;

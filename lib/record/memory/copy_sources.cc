@@ -31,13 +31,18 @@ bool sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uin
 
 }  // namespace
 
-void CopySources::start(const DriverApi& driver) {
-  driver_ = &driver;
-  if (driver.launch_host_func == nullptr || !driver.can_mark() || !may_take_address_space(sizeof(Memory))) return;
+CopySources::Memory* CopySources::map_memory() {
+  if (!may_take_address_space(sizeof(Memory))) return nullptr;
   void* memory =
       mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  memory_ = static_cast<Memory*>(memory);
+  return memory == MAP_FAILED ? nullptr : static_cast<Memory*>(memory);
+}
+
+void CopySources::start(const DriverApi& driver) {
+  driver_ = &driver;
+  if (driver.launch_host_func == nullptr || !driver.can_mark()) return;
+  memory_ = map_memory();
+  if (memory_ == nullptr) return;
   may_hold_.store(true);
   on_.store(true);
 }
@@ -121,13 +126,13 @@ bool CopySources::compares(std::uint16_t thread) const {
          });
 }
 
-void CopySources::compare_by(Issuer call, At at) {
+void CopySources::compare_by(Issuer call, At at, bool issues) {
   const int error = errno;
   for (std::size_t i = 0; i < kSlots; ++i) {
     if (comparers_[i].load(std::memory_order_relaxed) != call.thread + 1u) continue;
     Slot& slot = memory_->slots[i];
     if (slot.compared.exchange(true)) continue;
-    compare_now(slot, call, at);
+    samples() ? compare_sampled(slot, call, at, issues) : compare_now(slot, call, at);
     slot.compared.store(false);
   }
   errno = error;
@@ -335,17 +340,22 @@ std::size_t PinnedRanges::after(std::uint64_t address) const {
 }
 
 void PinnedRanges::made(std::uint32_t id, const void* parameters, std::uint64_t begin, std::uint64_t bytes) {
-  if (bytes == 0 || begin + bytes < begin || !may_be_read(id, parameters)) return;
+  if (may_be_read(id, parameters)) add(begin, bytes);
+}
+
+bool PinnedRanges::add(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0 || begin + bytes < begin) return true;
   const LockGuard lock(mutex_);
   const std::size_t at = after(begin);
   if (at > 0 && ranges_[at - 1].begin == begin) {
     ranges_[at - 1].end = begin + bytes;
-    return;
+    return true;
   }
-  if (count_ == kMost) return;
+  if (count_ == kMost) return false;
   std::copy_backward(ranges_.data() + at, ranges_.data() + count_, ranges_.data() + count_ + 1);
   ranges_[at] = {begin, begin + bytes};
   ++count_;
+  return true;
 }
 
 std::uint64_t PinnedRanges::gone(std::uint64_t begin) {

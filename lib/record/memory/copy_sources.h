@@ -18,6 +18,16 @@
 //  - if the program issues a host function, because the driver may run both host functions on one thread,
 //  - before memory is freed, before a context ends, and when the process ends.
 // The host function makes no CUDA calls, takes no lock and allocates nothing. A stream under capture is not watched.
+//
+// The sampled form (sample()) queues no host function and holds no stream. At each call site, it watches one copy in N.
+// A completion marker follows the copy. A change is reported if it is seen while this marker is unwritten:
+//  - An event, a wait, a query, a host function or a kernel that shows that the copy has finished comes after the marker.
+//    Nobody can know yet that the memory may be filled again, in whatever thread or process.
+//  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
+//    host (HostReach). The change then comes from the host, and the copy was not waiting for it.
+//  - The stream of the copy has not ended, because its marker may then belong to another stream.
+// Once the marker is written, the copy is no longer watched. Not known are addresses of host memory that kernels read
+// from other memory.
 #pragma once
 
 #include <cuda.h>
@@ -98,6 +108,8 @@ class PinnedRanges {
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
+  // Adds any range. Returns false if there is no room.
+  bool add(std::uint64_t begin, std::uint64_t bytes);
   bool contain(std::uint64_t begin, std::uint64_t end) const { return begin < end && end <= end_around(begin); }
   // Returns the end of the range that contains the address; 0 if there is none.
   std::uint64_t end_around(std::uint64_t address) const;
@@ -115,11 +127,49 @@ class PinnedRanges {
   std::array<Range, kMost> ranges_;
 };
 
+// Tells whether the GPU has finished an operation (operations/streams.h).
+struct Progress {
+  const void* streams = nullptr;
+  bool (*has_finished)(const void* streams, std::uint32_t stream, std::uint32_t ordinal) = nullptr;
+
+  bool finished(std::uint32_t stream, std::uint32_t ordinal) const { return has_finished(streams, stream, ordinal); }
+};
+
+// Operations of the process that may write to host memory, or wait until the host writes to it. Call add() before the
+// operation is issued. The class has one lock, which is held only briefly.
+class HostReach {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  struct Operation {
+    std::uint32_t stream = 0, ordinal = 0;
+    std::uint64_t begin = 0, end = ~std::uint64_t{0};  // the bytes that it writes, or all if it waits for the host
+  };
+  void add(const Progress& progress, const Operation& operation);
+  // Returns false if an unfinished operation may reach the bytes.
+  bool is_free(const Progress& progress, std::uint64_t begin, std::uint64_t end) const;
+  // Returns the number of operations so far. reached_since() tells whether a later one may reach the bytes.
+  std::uint64_t now() const;
+  bool reached_since(std::uint64_t now, std::uint64_t begin, std::uint64_t end) const;
+
+ private:
+  struct Entry {
+    Operation operation;
+    std::uint64_t number;  // 0: free
+  };
+
+  mutable Mutex mutex_;
+  std::uint64_t newest_ = 0, dropped_ = 0;  // numbers
+  bool full_ = false;                       // an unfinished operation was dropped
+  std::array<Entry, kMost> entries_{};
+};
+
 class CopySources {
  public:
   static constexpr std::size_t kSlots = 24;
   static constexpr std::uint32_t kAlways = 64, kSeldom = 16;
-  static constexpr std::size_t kMostCompared = 2u << 20;
+  static constexpr std::size_t kMostSampled = 16;
+  static constexpr std::size_t kMostCompared = 2u << 20, kMostCompletely = 4u << 20;
   static constexpr std::uint64_t kHold = 20'000'000, kMostHeldAtSite = 100'000'000, kMostHeld = 1'000'000'000;  // ns
 
   // Fails silently if memory cannot be allocated, or if the driver lacks a function. on() then stays false.
@@ -140,11 +190,35 @@ class CopySources {
   // `stream` is null if the call has failed.
   void ends(std::uint64_t number, const CUstream* stream);
 
+  // Starts the sampled form, instead of start().
+  void sample(const Progress& progress, std::uint32_t every);
+  bool samples() const { return every_ != 0; }
+  HostReach& reach() { return reach_; }
+  const Progress& progress() const { return progress_; }
+  struct Place {
+    std::uint32_t stream, ordinal;
+  };
+  struct Sampled {
+    SourceRows rows;
+    // Of a copy in a graph: the site of its node, and 1 + the node's index.
+    std::uint32_t site = 0, node = 0;
+  };
+  // Call this at ENTER of an asynchronous copy out of pinned memory to a device, or of a launch of a graph with such
+  // copies. The graph must show the host nothing before it has finished. Only the first kMostSampled sources are
+  // compared. Returns a number for the watch, or 0 if
+  // the source is not watched. Otherwise, issued() must follow once the call has returned.
+  std::uint64_t watch_sampled(Issuer issuer, Place place, const Sampled* sources, std::size_t count);
+  // `marked`: a marker directly follows the operation at `place`.
+  void issued(std::uint64_t number, Place place, bool marked);
+  // Call this instead of compare_by() for a kernel.
+  void pass_by(std::uint16_t thread);
+
   enum class At : std::uint8_t { enter, exit };
   // Returns whether the thread has issued work whose sources it should compare.
   bool compares(std::uint16_t thread) const;
-  // Call this at ENTER and EXIT of the calls of a thread that compares().
-  void compare_by(Issuer call, At at);
+  // Call this at ENTER and EXIT of the calls of a thread that compares(). The sampled form compares the source
+  // completely if the call issues no operation.
+  void compare_by(Issuer call, At at, bool issues = true);
 
   // Call these around calls that may wait for the GPU.
   void wait_begins();
@@ -165,6 +239,9 @@ class CopySources {
     std::uint32_t unchanged, changed;
     std::uint16_t thread;
     bool others_ran;  // other threads of the process ran between these calls
+    // Only in the sampled form: the source, the site of the call that issued the work, and the index of its stream.
+    Sampled source{};
+    std::uint32_t site = 0, stream = 0;
   };
   bool has_changes() const { return changes_.load(std::memory_order_relaxed) > 0; }
   bool take_change(Change& change);
@@ -183,12 +260,16 @@ class CopySources {
     bool others_ran;
     std::uint64_t number;
     Issuer issuer;
+    Place place;          // this and the next two are only for the sampled form
+    std::uint64_t since;  // see HostReach
+    Sampled sources[kMostSampled];
+    std::size_t count;
     Change change;
     SourceSnapshot snapshot;
   };
   struct Site {
     std::atomic<std::uint16_t> copies;  // saturates at 0xffff
-    std::atomic<std::uint16_t> held;    // ms
+    std::atomic<std::uint16_t> held;    // ms; in the sampled form, 1 if a change was found
   };
   static constexpr std::size_t kSites = 1u << 16;
   struct Memory {
@@ -198,6 +279,7 @@ class CopySources {
 
   static void CUDA_CB reached(void* slot);
   static void CUDA_CB reached_end(void* slot);
+  Memory* map_memory();
   bool due(std::uint32_t site);
   Slot* take_slot();
   bool queue(Slot& slot, CUstream stream, CUhostFn function);
@@ -205,6 +287,9 @@ class CopySources {
   bool excepted_rightly(const DriverThreads& except) const;
   std::atomic<std::uint32_t>& comparer(const Slot& slot) { return comparers_[&slot - memory_->slots]; }
   void compare_now(Slot& slot, Issuer call, At at);
+  bool is_past(const Slot& slot) const;
+  void release(Slot& slot);
+  void compare_sampled(Slot& slot, Issuer call, At at, bool issues);
   void end_comparisons(Slot& slot);
   void look(Slot& slot);
   void look_at_end(Slot& slot);
@@ -227,6 +312,9 @@ class CopySources {
   std::array<std::atomic<std::uint32_t>, 2> driver_threads_{};  // see DriverThreads
   Memory* memory_ = nullptr;
   PinnedRanges pinned_;
+  std::uint32_t every_ = 0;  // 0: not the sampled form
+  Progress progress_;
+  HostReach reach_;
 };
 
 }  // namespace cudadiag::record

@@ -108,13 +108,16 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   if (races != nullptr && !captured) [[unlikely]] {
     // Events have no site of their own.
     const bool lacks_site = site.site == 0 && races->compares(thread);
-    races->call_entered(thread, lacks_site ? sites_.site_of(thread, id, rule.kind, frame) : site.site);
+    races->call_entered(thread, lacks_site ? sites_.site_of(thread, id, rule.kind, frame) : site.site, rule.kind);
+    if (races->samples()) races->before_sampled(thread, rule.kind, {id, data.functionParams, call, rule.blocks});
+  }
+  if (races != nullptr && !captured && !races->samples()) [[unlikely]] {
     if (rule.kind == Kind::kernel) races->before_kernel(thread, call, site.function);
     if (call.rows != 1) races->before_rows(thread, call);
     if (rule.kind == Kind::copy) races->before_copy(thread, {id, data.functionParams, call, rule.blocks});
     if (rule.kind == Kind::host_function) races->before_host_function();
     if (rule.kind == Kind::graph) races->before_graph(thread, reinterpret_cast<CUgraphExec>(call.argument));
-  } else if (races != nullptr && rule.kind != Kind::kernel) {
+  } else if (races != nullptr && captured && rule.kind != Kind::kernel) {
     races->captured(thread, id, data.functionParams, call, frame);
   }
   const bool usual = rule.kind == Kind::kernel && is_usual(call);

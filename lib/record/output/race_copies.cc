@@ -1,7 +1,10 @@
 // Writes the records that precede a copy's record. They list the parts of a batch, and say whether the copy's source is
 // watched.
+#include <string.h>
+
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "record/output/race_records.h"
 
@@ -186,17 +189,24 @@ bool may_wait(const PinnedRanges& pinned, const RaceRecords::Copy& copy) {
 }  // namespace
 
 void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
-  before_batch(thread, copy.id, copy.parameters);
-  before_arrays(thread, copy.id, copy.parameters);
+  if (!samples()) {
+    before_batch(thread, copy.id, copy.parameters);
+    before_arrays(thread, copy.id, copy.parameters);
+  }
   // Calls that wait are handled by call_begins().
   if (!sources_.on() || copy.waits) return;
   Sources sources;
   find_sources(sources_.pinned(), copy, sources);
   if (sources.count == 0) {
-    if (may_wait(sources_.pinned(), copy)) wait_begins(thread);
+    if (!samples() && may_wait(sources_.pinned(), copy)) wait_begins(thread);
     return;
   }
   if (thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
+  if (samples()) {
+    std::array<CopySources::Sampled, kMostSources> sampled;
+    for (std::size_t i = 0; i < sources.count; ++i) sampled[i] = {sources.rows[i], 0, 0};
+    return watch_sampled(thread, sampled.data(), sources.count);
+  }
   const CUstream stream = streams_->handle(thread.open.stream);
   const std::uint64_t number =
       sources_.watch({thread.open.site, thread.index}, stream, sources.rows.data(), sources.count);
@@ -231,7 +241,7 @@ void RaceRecords::before_graph(ThreadState& thread, CUgraphExec exec) {
   });
   GraphHostMemory::Launched launched;
   host_memory_.launched(exec, launched);
-  if (launched.runs_host_functions) before_host_function();
+  if (launched.traits.runs_host_functions) before_host_function();
   watch_to_end(thread, launched.rows.data(), launched.count);
 }
 
@@ -259,6 +269,12 @@ void RaceRecords::watch_to_end(ThreadState& thread, const SourceRows* sources, s
 }
 
 void RaceRecords::watched_issued(ThreadState& thread, bool ok) {
+  if (samples()) {
+    const OpenOperation& open = thread.open;
+    const bool marked = (open.flags & operation::kMarked) != 0 && (open.flags & operation::kContended) == 0;
+    sources_.issued(std::exchange(thread.watched, 0), {open.stream, open.ordinal}, ok && marked);
+    return;
+  }
   const CUstream stream = ok ? streams_->handle(thread.open.stream) : nullptr;
   sources_.ends(thread.watched, ok ? &stream : nullptr);
   thread.watched = 0;
@@ -269,6 +285,10 @@ void RaceRecords::record_changes(ThreadState& thread, std::uint32_t site) {
   const auto number = [](std::uint32_t each) { return static_cast<std::uint16_t>(each <= 0xffff ? each : 0); };
   CopySources::Change change;
   while (sources_.take_change(change)) {
+    if (samples()) {
+      keep_change(change);
+      continue;
+    }
     if (change.changed == 0 && change.thread == thread.index) change.changed = site;
     if (change.unchanged == 0 || change.changed == 0) change.unchanged = change.changed = 0;
     std::byte* record = begin(thread, Kind::source_changed, operation::kNoStream);
@@ -285,9 +305,13 @@ void RaceRecords::record_changes(ThreadState& thread, std::uint32_t site) {
   }
 }
 
-void RaceRecords::call_entered(ThreadState& thread, std::uint32_t site) {
+void RaceRecords::call_entered(ThreadState& thread, std::uint32_t site, Kind kind) {
   thread.call_site = site;
-  if (compares(thread)) sources_.compare_by({site, thread.index}, CopySources::At::enter);
+  if (samples() && kind == Kind::kernel) {
+    thread.call_site = 0;
+    return sources_.pass_by(thread.index);
+  }
+  if (compares(thread)) sources_.compare_by({site, thread.index}, CopySources::At::enter, kind != Kind::none);
   if (sources_.has_changes()) record_changes(thread, site);
 }
 
@@ -302,16 +326,30 @@ void RaceRecords::call_left(ThreadState& thread) {
 
 // ---- calls in which the program may wait
 
+namespace {
+
+// Another process may record the event once it knows that the memory has been filled. Calls without a rule may issue work
+// that waits for the host.
+bool may_order_unseen(const CallRule& rule, const char* name) {
+  if (rule.role != Role::watched || name == nullptr) return rule.role == Role::event_shared;
+  return strstr(name, "Wait") != nullptr || strstr(name, "MemOp") != nullptr || strstr(name, "Launch") != nullptr ||
+         strstr(name, "Memcpy") != nullptr || strstr(name, "Callback") != nullptr;
+}
+
+}  // namespace
+
 void RaceRecords::call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                               const CUpti_CallbackData& data) {
   const void* parameters = data.functionParams;
-  image_gone(thread, id, parameters, data.contextUid);
+  if (!samples()) image_gone(thread, id, parameters, data.contextUid);
   if (!sources_.on()) return;
-  wait_begins(thread);
+  if (!samples()) wait_begins(thread);
+  if (samples() && may_order_unseen(rule, data.functionName)) return sources_.end();
   const MemoryCall::What what = memory_call(id);
   if (what == MemoryCall::What::frees) {
     const std::uint64_t begin = decode_memory_call(id, parameters).address;
     sources_.forget(begin, sources_.pinned().gone(begin));
+    reachable_.gone(begin);
   }
   const bool of_contexts = rule.ends_stream && rule.decode == nullptr;
   if (rule.ends_context || of_contexts) context_ends();

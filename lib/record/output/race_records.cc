@@ -103,7 +103,7 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 }
 
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
-  if ((thread.open.flags & operation::kCaptured) != 0) return;
+  if (samples() || (thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
   // If the successful return of the call proves that the copy has finished, the copy's own record is enough.
   if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
@@ -157,6 +157,7 @@ std::uint64_t order_of(std::uint32_t type) {
 }  // namespace
 
 void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order) {
+  if (samples()) return;
   std::byte* record = begin_at_call(thread, Kind::graph_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
   wire::store(record, race::kWord1, nodes);
@@ -165,6 +166,7 @@ void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_
 }
 
 void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
+  if (samples()) return sampled_graph(exec, graph, interner, graphs);
   GraphDescription description(*driver_);
   host_memory_.gone(exec);
   // Limits the nodes, because the records of more nodes would overwrite each other in the ring.
@@ -181,7 +183,7 @@ void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, In
   }
   if (description.size() > kMostNodes) return graph_made(thread, exec, 0, order);
   graph_made(thread, exec, description.size(), order);
-  host_memory_.made(exec, runs_host_functions);
+  host_memory_.made(exec, {.runs_host_functions = runs_host_functions});
   for (std::size_t node = 0; node < description.size(); ++node) {
     graph_node(thread, exec, description, node, graphs.site_of(description.handle(node)));
   }
@@ -270,7 +272,7 @@ SourceRows RaceRecords::host_source(const CUDA_MEMCPY3D& copy, const Call& call)
   SourceRows rows = call.rows == 1 ? SourceRows{call.source, call.argument, 0, 1}
                                    : SourceRows{call.source, call.width, call.source_pitch, call.rows};
   if (sources_.pinned().contain(rows.address, rows.end())) return rows;
-  rows.pageable = copy.srcMemoryType == CU_MEMORYTYPE_HOST && !is_known(rows);
+  rows.pageable = !samples() && copy.srcMemoryType == CU_MEMORYTYPE_HOST && !is_known(rows);
   return rows.pageable ? rows : SourceRows{};
 }
 
@@ -283,7 +285,7 @@ bool RaceRecords::is_known(const SourceRows& rows) const {
 }
 
 void RaceRecords::met(ThreadState& thread, std::uint64_t address, std::uint32_t site, std::uintptr_t frame) {
-  if (!sources_.on() || address == 0 || site == 0) return;
+  if (!sources_.on() || samples() || address == 0 || site == 0) return;
   // Device memory is not readable, and most of it is unknown to the allocator of the C library.
   if (is_readable(address & ~std::uint64_t{7}) && !is_known({address, 1, 0, 1}))
     captured_.met(thread, address, site, frame);
@@ -349,10 +351,11 @@ void RaceRecords::add_use(const Node& node, CUgraphNode handle, std::uint64_t ad
 }
 
 void RaceRecords::node_set(ThreadState& thread, const GraphCall& call, std::uint32_t site) {
+  if (samples()) return sampled_node_set(call, site);
   if (call.copy != nullptr) {
     Call copy;
     read_copy(*call.copy, copy);
-    const HostSource known = host_memory_.set(call.exec, call.node, host_source(*call.copy, copy));
+    const HostSource known = host_memory_.set(call.exec, call.node, host_source(*call.copy, copy), site);
     host_memory_.forget_uses(call.exec, call.node);
     if (known.node != nullptr) {
       const Node node{call.exec, known.index, known.type, site};
@@ -431,7 +434,7 @@ void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_Ca
 
 void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
                          std::uint32_t context, std::uint32_t site) {
-  if (call.address == 0) return;
+  if (call.address == 0 || samples()) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
   // Uses the ticks of ENTER for freed memory, because another thread may already own the memory by the time the call

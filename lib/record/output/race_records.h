@@ -1,4 +1,5 @@
-// Writes the records of wire/race_record.h if cudadiag looks for races. Otherwise, this class costs one test per call.
+// Writes the records of wire/race_record.h if cudadiag looks for races. In the sampled form (memory/copy_sources.h), it
+// writes no records, and only follows what can reach the sources of copies. Otherwise, it costs one test per call.
 #pragma once
 
 #include <cupti.h>
@@ -25,6 +26,9 @@ class RaceRecords {
   // If `host_writes` is true, the sources of copies are watched, too.
   void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, const Allocations& allocations,
               bool host_writes);
+  // Starts the sampled form, instead of attach(): the sources of one copy in `every` are compared.
+  void sample(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams, Interner& interner,
+              std::uint32_t every);
 
   // Call these functions at ENTER, before the operation's own record is written.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
@@ -37,6 +41,9 @@ class RaceRecords {
   };
   // Records the parts of a batch of copies, and whether the copy's source is watched (memory/copy_sources.h).
   void before_copy(ThreadState& thread, const Copy& copy);
+  bool samples() const { return sources_.samples(); }
+  // In the sampled form, call this instead of the functions above and before_graph(). `call` is that of any operation.
+  void before_sampled(ThreadState& thread, wire::operation::Kind kind, const Copy& copy);
   // Call this at ENTER of a captured copy, memset or host function. `frame` is the frame address of the callback.
   void captured(ThreadState& thread, std::uint32_t id, const void* parameters, const Call& call, std::uintptr_t frame);
   // Call this at ENTER of a call that adds a node to a graph, or sets a node's parameters. `site` is the call's site.
@@ -47,8 +54,8 @@ class RaceRecords {
   void before_host_function() { sources_.hold_no_more(); }
   bool compares(const ThreadState& thread) const { return sources_.compares(thread.index); }
   // Call this at ENTER of each call that issues work, and of each other call of a thread that compares(). `site` is the
-  // call's site.
-  void call_entered(ThreadState& thread, std::uint32_t site);
+  // call's site, and `kind` is Kind::none if the call issues nothing.
+  void call_entered(ThreadState& thread, std::uint32_t site, wire::operation::Kind kind);
   // Call these functions at ENTER and EXIT of a call that does more than issue an operation.
   void call_begins(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void call_ends(ThreadState& thread, bool ok) {
@@ -63,7 +70,14 @@ class RaceRecords {
   // it stops watching copies.
   void call_begins_unrecorded() { sources_.end(); }
   void context_ends();
-  void thread_ended(const ThreadState& thread) { captured_.thread_ended(thread); }
+  // Call this before a stream's entry can be reused.
+  void stream_ends() {
+    if (samples()) sources_.forget_all();
+  }
+  void thread_ended(const ThreadState& thread) {
+    stream_ends();
+    captured_.thread_ended(thread);
+  }
   // `thread` may be null.
   void process_ends(ThreadState* thread);
   // Call these functions at EXIT of calls that succeeded.
@@ -76,9 +90,7 @@ class RaceRecords {
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
   // Call this at EXIT of a call that allocated memory. `parameters` is CUPTI's structure.
-  void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
-    sources_.pinned().made(id, parameters, call.address, call.bytes);
-  }
+  void memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call);
   // graph() records the parts of an executable graph. graph_changed() records that the parts have become unknown.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
@@ -151,11 +163,23 @@ class RaceRecords {
   void watch_kernel(ThreadState& thread, const ParameterWords::Found& found);
   void watch_to_end(ThreadState& thread, const SourceRows* sources, std::size_t count);
   void watched_issued(ThreadState& thread, bool ok);
+  void watch_sampled(ThreadState& thread, const CopySources::Sampled* sources, std::size_t count);
+  bool launch_sampled(ThreadState& thread, CUgraphExec exec);
+  void sampled_graph(CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
+  void sampled_node_set(const GraphCall& call, std::uint32_t site);
+  bool may_reach_host(const Call& call);
+  bool may_reach_host(const CUDA_KERNEL_NODE_PARAMS& kernel);
+  bool reaches_host(const CUDA_MEMCPY3D& node, const Call& copy) const;
+  bool writes_to_host(const Copy& copy, HostReach::Operation& to) const;
+  void keep_change(const CopySources::Change& change);
   void source_watched(ThreadState& thread, std::uint64_t number);
   void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
 
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
+  Interner* interner_ = nullptr;         // only in the sampled form, as the next two members
+  ParameterLayouts* layouts_ = nullptr;  // null if the driver does not know them
+  PinnedRanges reachable_;               // host memory and managed memory, whether the recorder may read it or not
   ParameterWords words_;
   // Hashes of the latest encoded tensor maps. A new map replaces any older map at its position in the table.
   static constexpr std::size_t kTensorMaps = 1024;

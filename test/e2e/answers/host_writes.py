@@ -86,6 +86,85 @@ def a_session_keeps_what_the_host_wrote(machine):
     expect_in("code on the CPU", machine.cudadiag("report", "--html", "-").stdout, "page")
 
 
+def _sampled(machine, which, every=1, way="cupti", program="race_host_sampled"):
+    machine.plan(targets.plan(program))
+    file = machine.folder / "sampled.json"
+    result = machine.cudadiag("run", "--check-copies", str(every), "--watch-by", way, "--rerun=never", "--json", file,
+                              "--", machine.build / "targets" / program, *which.split())
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{which} by {way}: {result.stderr}")
+    return result, json.loads(file.read_text())["findings"]
+
+
+def a_run_finds_a_source_that_is_filled_too_early(machine):
+    line, allocated = (targets.marked_line("race_host_sampled", mark) for mark in ("COPY LINE", "ALLOCATED LINE"))
+    for way in ("cupti", "hooks"):
+        for which in ("again", "device_kernel", "thread", "second"):
+            result, findings = _sampled(machine, which, way=way)
+            expect([each["kind"] for each in findings], ["stream_race"], f"{which} by {way}: {result.stderr}")
+            (finding,) = findings
+            copy, host = finding["accesses"]
+            expect((copy["operation"], copy["mode"], host["mode"]), ("copy", "read", "write"), which)
+            begin, end = (int(address, 16) for address in host["range"])
+            first, length = (0, 1) if which == "second" else (100, 1000)
+            expect((begin - int(copy["range"][0], 16), end - begin), (first, length), f"{which}: the bytes that changed")
+            expect((finding["location"]["file"], finding["location"]["line"]), line, f"{which}: the copy's line leads")
+            related = {each["role"]: (each["file"], each["line"]) for each in finding["related"]}
+            expect(related["allocated"], allocated, f"{which}: the memory")
+            expect(finding["evidence"]["grade"], "inferred", which)
+            expect_in("before the copy had finished", " ".join(result.stderr.split()), which)
+
+
+def a_run_names_the_calls_around_the_change(machine):
+    for way in ("cupti", "hooks"):
+        result, (finding,) = _sampled(machine, "two_statements", way=way, program="race_host_line")
+        lines = {each["role"]: (each["file"], each["line"]) for each in finding["related"]}
+        for role, mark in (("unchanged", "CALL"), ("changed", "RECORD")):
+            expect(lines[role], targets.marked_line("race_host_line", f"{mark} LINE two_statements"), f"{way}: {role}")
+        expect(finding["accesses"][1]["location"]["line"], None, f"{way}: {result.stderr}")
+        if "other threads" in result.stderr:
+            raise AssertionError(f"{way}: nothing is known of other threads: {result.stderr}")
+
+
+def a_run_finds_a_source_that_is_filled_before_a_replay_has_copied_it(machine):
+    for way in ("cupti", "hooks"):
+        for which in ("refilled", "other_awaited", "child", "moved", "late"):
+            result, findings = _sampled(machine, which + " queried", way=way, program="race_host_graph")
+            expect([each["kind"] for each in findings], ["stream_race"], f"{which} by {way}: {result.stderr}")
+            (finding,) = findings
+            replay = [(each["file"], each["line"]) for each in finding["related"] if each["role"] == "replay"]
+            expect(replay, [targets.marked_line("race_host_graph", "REPLAY LINE")], f"{which} by {way}: the replay")
+            line = targets.marked_line("race_host_graph", "MOVED LINE" if which == "moved" else "CAPTURE LINE")
+            expect((finding["location"]["file"], finding["location"]["line"]), line, f"{which} by {way}: the copy's line")
+            expect_in("before the graph had finished", " ".join(result.stderr.split()), which)
+
+
+def a_run_compares_only_one_copy_in_some(machine):
+    for every, count in ((2, 0), (1, 1)):
+        _, findings = _sampled(machine, "second", every)
+        expect(len(findings), count, f"one copy in {every}")
+
+
+def a_run_says_nothing_about_memory_that_may_be_filled_again(machine):
+    for way in ("cupti", "hooks"):
+        for which in ("waited", "queried", "event", "two_buffers", "other_thread", "other_stream", "told", "late",
+                      "written", "filled_by_function", "host_kernel"):
+            result, findings = _sampled(machine, which, way=way)
+            expect(findings, [], f"{which} by {way}: {result.stderr}")
+        for which in ("waited", "read", "beside", "beside_rows", "pageable", "write_combined", "batch_at_once",
+                      "written_by_copy", "written_by_function", "waits_for_word"):
+            result, findings = _sampled(machine, which, way=way, program="race_host")
+            expect(findings, [], f"{which} by {way}: {result.stderr}")
+        for which in ("waited", "beside", "moved_away", "told", "written", "pageable"):
+            result, findings = _sampled(machine, which, way=way, program="race_host_graph")
+            expect(findings, [], f"{which} by {way}: {result.stderr}")
+
+
+def a_run_does_not_compare_copies_without_being_asked(machine):
+    machine.plan(targets.plan("race_host_sampled"))
+    result = machine.run(machine.build / "targets/race_host_sampled", "again")
+    expect((result.returncode, result.stderr), (0, ""), "a run without the option")
+
+
 def _of_graph(machine, which):
     result, finding = _finding(machine, which, program="race_host_graph")
     copy, host = finding["accesses"]

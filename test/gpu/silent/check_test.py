@@ -62,6 +62,16 @@ class Judgement(unittest.TestCase):
         self.assertEqual(said(correct, race(label, "FIRST", "SECOND")), FALSE_ALARM)
         self.assertEqual((said(label, way="twin"), said(correct)), (RIGHT, RIGHT))
 
+    def test_copies_are_compared_in_programs_that_change_host_memory_their_twins_and_correct_ones(self):
+        def sampled(program):
+            return [(name, twin) for name, _, twin in ways(LABELS[program]) if name.startswith("sampled")]
+        both = [("sampled", False), ("sampled twin", True)]
+        self.assertEqual((sampled("host_memory/torn_pair.cu"), sampled("races/frame_rows.cu")), (both, both))
+        self.assertEqual((sampled("correct/quarters.cu"), sampled("races/halves.cu")), ([("sampled", False)], []))
+        label = LABELS["host_memory/header_then_payload.cu"]
+        self.assertEqual(said(label, at("stream_race", label, "COPY"), way="sampled"), RIGHT)
+        self.assertEqual(said(label, at("stream_race", label, "COPY"), way="sampled twin"), FALSE_ALARM)
+
     def test_a_finding_of_another_kind_does_not_count_and_is_seen(self):
         label = LABELS["races/less_or_equal.cu"]
         self.assertEqual(said(label, at("out_of_bounds", label, "OUT")), RIGHT)

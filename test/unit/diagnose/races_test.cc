@@ -321,4 +321,47 @@ TEST_CASE("a kernel outside any operator gets the variables of its line") {
   CHECK(!access.exact);
 }
 
+namespace {
+
+// The report on a process that kept this property.
+Diagnosis kept(const std::string& text) {
+  Runs runs;
+  runs.session.races.reset();
+  runs.session.rerun_races.clear();
+  runs.session.processes[0].record.properties["source_changed.2"] = text;
+  runs.session.processes[0].record.allocations = {{.serial = 1, .address = 4096, .bytes = 65536, .site = 1}};
+  return runs.report();
+}
+
+}  // namespace
+
+TEST_CASE("a run that compares copies reports the source that changed, without a search for races") {
+  const Diagnosis copy = kept("0 0 2 0 80 4096 8192 4196 5196 900 1 0 0");
+  REQUIRE(copy.findings.size() == 1);
+  const diagnose::Finding& finding = copy.findings[0];
+  const auto& accesses = finding.race->accesses;
+  CHECK((accesses[0].begin == 4096 && accesses[0].end == 8192 && accesses[0].mode == RaceMode::read));
+  CHECK((accesses[1].begin == 4196 && accesses[1].end == 5196 && accesses[1].on_host));
+  CHECK(finding.location.line == 7);
+  CHECK(finding.race->allocation->allocated->line == 3);
+  CHECK(finding.evidence.grade() == analyse::Grade::inferred);
+  CHECK(finding.text.find("changed before the copy had finished: at least 900 B, the first at byte 100") !=
+        std::string::npos);
+
+  const Diagnosis graph = kept("1 4 2 0 80 4096 8192 4196 5196 900 0 2 1");
+  REQUIRE(graph.findings.size() == 1);
+  CHECK((graph.findings[0].location.line == 3 && graph.findings[0].race->accesses[0].graph_node == 4));
+  CHECK(graph.findings[0].related.front().location.line == 7);
+  CHECK(graph.findings[0].text.find("changed before the graph had finished: 900 B") != std::string::npos);
+}
+
+TEST_CASE("a damaged property is no change of a source") {
+  for (const char* text : {"", "0 0 2", "0 0 2 0 80 4096 8192 4196 5196 900 1 0",
+                           "0 0 0 0 80 4096 8192 4196 5196 900 1 0 0", "0 0 2 0 80 4096 8192 4000 5196 900 1 0 0",
+                           "0 0 2 0 80 4096 8192 4196 9000 900 1 0 0", "0 0 2 0 80 4096 8192 4196 4196 900 1 0 0",
+                           "0 0 2 0 80 4096 8192 4196 5196 0 1 0 0", "0 0 2 0 80 x 8192 4196 5196 900 1 0 0"}) {
+    CHECK(kept(text).findings.empty());
+  }
+}
+
 }  // namespace races_test

@@ -24,6 +24,7 @@ TEST_CASE("all combinations of options are restored unchanged") {
         given.code = (bits & 64) != 0;
         given.end_on_failure = (bits & 128) != 0;
         given.save_limit = (bits & 1) != 0 ? 2048 : 0;
+        given.check_copies = (bits & 2) != 0 ? 100 : 0;
         CAPTURE(encode(given));
         CHECK(parse_record_options(encode(given)) == given);
       }
