@@ -52,7 +52,9 @@ void CopySources::start(const DriverApi& driver) {
 bool CopySources::due(std::uint32_t index) {
   Site& site = memory_->sites[index % kSites];
   const std::uint16_t before = site.copies.load(std::memory_order_relaxed);
-  if (before < 0xffff) site.copies.store(static_cast<std::uint16_t>(before + 1), std::memory_order_relaxed);
+  // Stays above kAlways once it has been reached, and then counts in a circle of kSeldom numbers.
+  site.copies.store(static_cast<std::uint16_t>(before < 0xffff ? before + 1 : 0xffff - kSeldom + 1),
+                    std::memory_order_relaxed);
   return before < kAlways || before % kSeldom == 0;
 }
 

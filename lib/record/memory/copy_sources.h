@@ -268,7 +268,7 @@ class CopySources {
     SourceSnapshot snapshot;
   };
   struct Site {
-    std::atomic<std::uint16_t> copies;  // saturates at 0xffff
+    std::atomic<std::uint16_t> copies;  // see due()
     std::atomic<std::uint16_t> held;    // ms; in the sampled form, 1 if a change was found
   };
   static constexpr std::size_t kSites = 1u << 16;
