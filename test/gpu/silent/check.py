@@ -343,6 +343,7 @@ def run_all(labels, options):
         print(f"no GPU ({reason}): nothing was run")
         return CANNOT_RUN_HERE
     gpus, counts, kernels, rows, wrong = gpus_here(), collections.Counter(), collections.Counter(), [], False
+    host_lines = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for label, results in zip(labels, pool.map(lambda label: run_one(label, options, gpus), labels)):
             rows.append({"program": label["program"], "kind": label["kind"], "results": results})
@@ -351,6 +352,8 @@ def run_all(labels, options):
                 wrong |= said not in GOOD and (said, way) != (MISSED, SAMPLED)
                 if way == DUMPED and "blocks" in label["device"]:
                     kernels[said == RIGHT] += 1
+                name = Path(label["program"]).name
+                host_lines += way == "racing" and any(f" / {name}:{line} " in text for line in marked(label["program"])["HOST"])
                 print(f"{label['program']:36} {way:7} {said:12} {text}".rstrip(), flush=True)
     print()
     for kind in sorted({kind or "" for kind, _ in counts}):
@@ -358,6 +361,8 @@ def run_all(labels, options):
         print(f"{kind or 'correct':24} " + ", ".join(f"{count} {said}" for said, count in sorted(of_kind.items())))
     if kernels:
         print(f"kernels that do not end: {kernels[True]} of {kernels.total()} with device line, block and thread")
+    if host_lines:
+        print(f"findings with the host's line: {host_lines}")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if wrong else 0
