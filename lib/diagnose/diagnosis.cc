@@ -94,6 +94,8 @@ Diagnosis diagnose(const Known& known) {
   add_access(report, testimony, failures, resolve_site);
   // Without a dump, the code of the kernel may show which of its accesses must have failed.
   add_access_by_code(report, session, failures, resolve_site);
+  // If the address is still unknown, a replay of the saved launch may have measured it.
+  add_replayed_access(report, session, failures, resolve_site);
   // The kernel's source gives the names of its parameters.
   name_parameters(report, failures);
   // Under MPS, the kernel that raised the exception shows which process failed.

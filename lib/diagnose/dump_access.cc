@@ -9,6 +9,7 @@
 
 #include "diagnose/facts/where_is.h"
 #include "diagnose/words.h"
+#include "wire/cuda_codes.h"
 #include "wire/pass_files.h"
 
 namespace cudadiag::diagnose {
@@ -415,12 +416,11 @@ Dumped dumped(const analyse::Failure& failure, const Device& device, const std::
   return std::filesystem::path(dump).filename() == name.text ? Dumped{again, failure.again} : Dumped{};
 }
 
-Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve,
-                 const Device& device, const std::string& file) {
-  const analyse::OperationArguments given =
-      device.child.empty() ? analyse::arguments_of(failure) : analyse::OperationArguments();
+// `own`: the process and the launch to which the addresses belong. `child`: the kernel was launched on the GPU.
+Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve, const Dumped& own,
+                 bool child) {
+  const analyse::OperationArguments given = child ? analyse::OperationArguments() : analyse::arguments_of(failure);
   const OperationArgument* argument = pointer_of(dump, given.arguments);
-  const Dumped own = dumped(failure, device, file);
   std::optional<RecordedMemory> recorded;
   std::optional<OperationArgument> parameter;
   if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
@@ -446,6 +446,12 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
   return access;
 }
 
+sass::AccessKind kind_of(const session::FoundAccess& found) {
+  return found.mode == "read"    ? sass::AccessKind::load
+         : found.mode == "write" ? sass::AccessKind::store
+                                 : sass::AccessKind::atomic;
+}
+
 }  // namespace
 
 Access joined(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
@@ -460,8 +466,48 @@ void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
-    finding.access = access_of(*dump, *failures[i], resolve, *finding.device, testimony.dump);
+    const Device& device = *finding.device;
+    const Dumped own = dumped(*failures[i], device, testimony.dump);
+    finding.access = access_of(*dump, *failures[i], resolve, own, !device.child.empty());
     if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
+    return;
+  }
+}
+
+// If the pointer is null, freed or of another device, the address would explain nothing more.
+bool lacks_address(const Finding& finding) {
+  const bool is_access = finding.code == wire::cuda::kIllegalAddress || finding.code == wire::cuda::kMisalignedAddress;
+  if (!is_access || !finding.launch || finding.launch->mangled.empty() || !finding.access) return false;
+  const Access& access = *finding.access;
+  const bool global = access.space == Space::global || access.space == Space::generic;
+  const bool open = access.relation == Relation::unknown || (access.by_code && is_measured(access.relation));
+  return global && open && !access.address && access.parameter && access.loaded.empty();
+}
+
+void add_replayed_access(Diagnosis& report, const session::Session& session,
+                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
+  const auto& passes = session.manifest.passes;
+  const auto pass = std::find_if(passes.rbegin(), passes.rend(),
+                                 [](const session::Pass& each) { return each.access && each.access->why.empty(); });
+  if (pass == passes.rend()) return;
+  const session::FoundAccess& found = *pass->access;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    Finding& finding = report.findings[i];
+    if (!lacks_address(finding) || finding.launch->mangled != found.kernel) continue;
+    const std::optional<Access> before = std::move(finding.access);  // not empty
+    DumpAccess replayed{.kind = kind_of(found), .bytes = static_cast<std::uint32_t>(found.bytes)};
+    replayed.misaligned = found.misaligned;
+    replayed.lanes = {{found.block, found.thread, found.address}};
+    if (found.parameter != 0) {
+      replayed.parameters = {
+          {.word = found.word, .number = found.parameter, .byte = found.byte, .value = found.pointer}};
+    }
+    finding.access = access_of(replayed, *failures[i], resolve, {}, false);
+    finding.access->by_replay = true;
+    finding.access->threads = 0;  // memcheck does not report all failing threads
+    finding.access->from_memory = before->from_memory;
+    finding.access->table = before->table;
+    finding.evidence.add("compute-sanitizer measured the address in a replay of the launch");
     return;
   }
 }

@@ -67,4 +67,12 @@ Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument
 void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
                 const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 
+// Returns true if the finding is a failed access through a parameter of its kernel, and its address is unknown.
+bool lacks_address(const Finding& finding);
+
+// Sets the access of the finding whose kernel failed in a replay under compute-sanitizer, if its address is still
+// unknown.
+void add_replayed_access(Diagnosis& report, const session::Session& session,
+                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
+
 }  // namespace cudadiag::diagnose

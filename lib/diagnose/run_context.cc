@@ -258,7 +258,9 @@ class PassLines {
       const auto folder = session::saved_launch_folder(session_.folder / pass.folder, process.pid);
       return session::read_replay_tally(folder).has_value();
     });
-    line.outcome = is_saved ? "launch saved" : "no launch saved";
+    line.outcome = pass.access ? (pass.access->why.empty() ? "address found" : "no address: " + pass.access->why)
+                   : is_saved  ? "launch saved"
+                               : "no launch saved";
   }
 
   void add_origin(std::size_t index, PassLine& line) const {

@@ -60,6 +60,7 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
     text += fmt::format(" by block {} thread {}", diagnose::dimensions(*access.block),
                         diagnose::dimensions(*access.thread));
   }
+  if (access.by_replay) text += ", in a replay under compute-sanitizer";
   Lines lines = {text + threads_of(access)};
   if (!verbose) return lines;
   if (access.others != 0) {
@@ -68,9 +69,10 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
   }
   if (access.allocation) {
     lines.push_back(
-        fmt::format("the core dump gives the address relative to a parameter; the memory is what that parameter "
+        fmt::format("{} gives the address relative to a parameter; the memory is what that parameter "
                     "pointed to in the recorded launch: {} at {:#x}",
-                    size_text(access.allocation->bytes), access.allocation->address));
+                    access.by_replay ? "the replay" : "the core dump", size_text(access.allocation->bytes),
+                    access.allocation->address));
   }
   return lines;
 }

@@ -349,6 +349,7 @@ static void list(Members& to, const diagnose::Access& access) {
   });
   to.unless_zero("threads", access.threads);
   to.add("inferred", access.by_code);
+  to.add("replayed", access.by_replay, "measured by compute-sanitizer, which repeated the saved launch");
 }
 
 static void list(Members& to, const diagnose::CandidateLine& candidate) {

@@ -143,6 +143,24 @@ void fields(Witness& witness, auto& field) {
   field("seconds", witness.seconds);
 }
 
+void fields(FoundAccess& access, auto& field) {
+  field("why", access.why);
+  field("kernel", access.kernel);
+  field("function", access.function);
+  field("offset", access.offset);
+  field("mode", access.mode);
+  field("address", access.address);
+  field("bytes", access.bytes);
+  field("misaligned", access.misaligned);
+  field("parameter", access.parameter);
+  field("word", access.word);
+  field("byte", access.byte);
+  field("pointer", access.pointer);
+  field("block", access.block);
+  field("thread", access.thread);
+  field("seconds", access.seconds);
+}
+
 // Clears the object if this version does not know what was prevented.
 void fields(KeptFrom& kept, auto& field) {
   field("object", kept.object);
@@ -164,6 +182,7 @@ void fields(Pass& pass, auto& field) {
   field("failed_after", pass.failed_after);
   field("debugger", pass.debugger);
   field("replay", pass.replay);
+  field("access", pass.access);
   field("kernels", pass.kernels);
   field("rewritten", pass.rewritten);
   field("otherwise", pass.otherwise);

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -94,6 +95,25 @@ struct Witness {
   double seconds = 0;
 };
 
+// The access at which a saved launch failed under compute-sanitizer. The addresses are those of the process that saved
+// the launch.
+struct FoundAccess {
+  std::string why{};                     // why the replay shows no address; then the other members are empty
+  std::string kernel{}, function{};      // mangled
+  std::uint64_t offset = 0;              // offset of the instruction in `function`
+  std::string mode{};                    // "read", "write" or "atomic"
+  std::uint64_t address = 0, bytes = 0;  // `bytes`: size of the access
+  bool misaligned = false;
+  // The parameter from which the address was computed: its number (from 1), the byte offset of the pointer among all
+  // parameters and in this one, and the pointer. The number is 0 if the address was not computed from a parameter.
+  std::uint32_t parameter = 0, word = 0, byte = 0;
+  std::uint64_t pointer = 0;
+  std::array<std::uint32_t, 3> block{}, thread{};
+  double seconds = 0;  // duration of the replay
+
+  bool operator==(const FoundAccess&) const = default;
+};
+
 // Actions that an isolated rerun cannot perform outside its own folders.
 enum class Deed : std::uint8_t {
   write,
@@ -124,12 +144,13 @@ struct Pass {
   std::string waits;   // for a rerun: what it waited for, in words; empty if it waited for nothing
   double seconds = 0;
   ProcessEnd end;
-  std::optional<double> failed_after;  // seconds from start to the first freeze
-  std::string dump;                    // for a device pass: the GPU core dump in its folder; empty if none was written
-  std::optional<CutShort> cut_short;   // nullopt if it was not ended early
-  std::optional<Witness> debugger{};   // for a device pass: the run of cuda-gdb on its dump
-  std::vector<std::string> kernels{};  // for a sanitize pass: the mangled names of the checked kernels
-  std::optional<Witness> replay{};     // for a confirm pass: the run of the script that repeats the failing call
+  std::optional<double> failed_after;   // seconds from start to the first freeze
+  std::string dump;                     // for a device pass: the GPU core dump in its folder; empty if none was written
+  std::optional<CutShort> cut_short;    // nullopt if it was not ended early
+  std::optional<Witness> debugger{};    // for a device pass: the run of cuda-gdb on its dump
+  std::vector<std::string> kernels{};   // for a sanitize pass: the mangled names of the checked kernels
+  std::optional<Witness> replay{};      // for a confirm pass: the run of the script that repeats the failing call
+  std::optional<FoundAccess> access{};  // for a pass that saved a launch: its replay under compute-sanitizer
   // Source files that were edited between the first run and this rerun. The paths are those in the records.
   std::vector<std::string> rewritten{};
   // Other files that were not as they were when the first run began. Logs do not count.

@@ -45,7 +45,8 @@ std::string written_to(int file) {
 }
 
 // Returns why the tool was terminated; empty if it ended by itself.
-std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay) {
+std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay,
+                 const std::function<void()>& tick) {
   std::string reason;
   auto deadline = Clock::now() + patience;
   while (!tool.reap()) {
@@ -56,6 +57,7 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
       tool.signal_all(SIGKILL);
       deadline = Clock::now() + kTimeToDie;
     }
+    if (tick) tick();
     relay.wait(100);
     relay.take_signals();
   }
@@ -99,7 +101,7 @@ std::string find_disassembler(const std::vector<std::string>& command) {
 }
 
 ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
-                 launch::SignalRelay& relay) {
+                 launch::SignalRelay& relay, const std::function<void()>& tick) {
   ToolRun run;
   const base::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)), output = file_for_output();
   if (!nothing.valid() || !output.valid()) {
@@ -117,7 +119,7 @@ ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseco
     return run;
   }
   auto& tool = std::get<launch::Target>(spawned);
-  run.cut_short = wait(tool, patience, relay);
+  run.cut_short = wait(tool, patience, relay, tick);
   run.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   run.end = tool.end();
   launch::forget_end(tool.pid());

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ struct ToolRun {
   double seconds = 0;
 };
 
+// Calls `tick` several times a second while the tool runs.
 ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
-                 launch::SignalRelay& relay);
+                 launch::SignalRelay& relay, const std::function<void()>& tick = {});
 
 // Runs other programs that examine a failure: NVIDIA's debugger on a GPU core dump, and compute-sanitizer on a rerun
 // (rerun.h). They run only if the user requests them. If they fail, the rest of the report stays the same.

@@ -153,6 +153,17 @@ void RerunSpeech::runs(const RerunSpec& spec, const supervise::RerunProgress& pr
   progress_->show(progress.operations.value_or(0));
 }
 
+void RerunSpeech::repeats_launch(double limit) {
+  if (!progress_) {
+    progress_.emplace("repeating the launch under compute-sanitizer", 0, 0);
+    if (prints_passes_) {
+      say(fmt::format("repeating the saved launch under compute-sanitizer, to find the address: {} at most",
+                      diagnose::duration(limit)));
+    }
+  }
+  progress_->show(0);
+}
+
 void RerunSpeech::ended(const RerunEnded& rerun) {
   if (after_each_) after_each_(rerun.analysis);
   if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {

@@ -29,6 +29,7 @@ class RerunSpeech : public supervise::RerunListener {
   void begins(const supervise::RerunSpec& spec, std::size_t number) override;
   void runs(const supervise::RerunSpec& spec, const supervise::RerunProgress& progress) override;
   void stops() override { progress_.reset(); }
+  void repeats_launch(double limit) override;
   void ended(const supervise::RerunEnded& rerun) override;
   void cannot(const supervise::RerunProblem& problem) override;
 

@@ -128,7 +128,8 @@ struct Memory {
 // the address relates to memory. Addresses differ between the two runs, so distances are measured from the parameter.
 // Without a dump, the kernel's code may show which access must have failed.
 struct Access {
-  bool by_code = false;  // inferred from the code; the distance is that of the farthest thread
+  bool by_code = false;    // inferred from the code; the distance is that of the farthest thread
+  bool by_replay = false;  // measured by compute-sanitizer in a replay of the saved launch
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;                    // 0 if unknown

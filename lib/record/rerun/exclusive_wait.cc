@@ -62,7 +62,10 @@ bool ExclusiveWait::is_dumping() const {
 
 void ExclusiveWait::device_failed() {
   const ThreadState* thread = alone_.exchange(nullptr);
-  if (thread != nullptr) arguments_->keep(thread->index, thread->serial);
+  if (thread == nullptr) return;
+  arguments_->keep(thread->index, thread->serial);
+  // Only the dump shows the error.
+  if (saver_ != nullptr) saver_->failed(CUDA_ERROR_LAUNCH_FAILED);
 }
 
 void ExclusiveWait::give_up(const char* what) {

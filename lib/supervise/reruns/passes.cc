@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/memory.h"
+#include "analyse/operation_arguments.h"
 #include "analyse/steps.h"
+#include "diagnose/dump_access.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/gpu_dumps.h"
+#include "supervise/reruns/replays.h"
+#include "supervise/toolkit.h"
 #include "wire/cuda_codes.h"
 #include "wire/environment.h"
 
@@ -151,6 +156,32 @@ bool adds_sanitizer(const Known& known) {
   return !was_made(known.session.manifest, PassKind::sanitize) && any_failure(known.analysis, memcheck_may_help);
 }
 
+bool is_access(const analyse::Failure& failure) {
+  return is_async(failure) &&
+         (failure.code == wire::cuda::kIllegalAddress || failure.code == wire::cuda::kMisalignedAddress);
+}
+
+// Returns whether saving, rerun and replay probably take less than kSecondsForAddress.
+bool finds_address_soon(const Known& known) {
+  const auto bytes = bytes_to_save(known.analysis);
+  if (!bytes || *bytes > std::uint64_t{kSavedForAddress} << 20) return false;
+  const double seconds = kSecondsToReplay + 2 * static_cast<double>(*bytes) / kSavedPerSecond;
+  const double rerun = has_saved_launch(known.session) ? 0 : expected_seconds(known.session);
+  return seconds + rerun < kSecondsForAddress;
+}
+
+// If the user asked to save the launch, its replay may take longer.
+bool adds_address(const Known& known) {
+  const bool wanted = known.has_sanitizer && any_failure(known.analysis, is_access) &&
+                      std::ranges::none_of(known.session.manifest.passes,
+                                           [](const session::Pass& pass) { return pass.access.has_value(); });
+  if (!wanted || !known.lacks_address || !known.lacks_address()) return false;
+  if (known.plan.options.save_launch) return has_saved_launch(known.session);
+  return finds_address_soon(known) && !wants_proof(known.analysis);
+}
+
+unsigned once_unless_saved(const Known& known) { return has_saved_launch(known.session) ? 0 : 1; }
+
 unsigned once(const Known& /*known*/) { return 1; }
 
 unsigned once_unless_traced(const Known& known) { return confirms_with_origin(known) ? 0 : 1; }
@@ -188,6 +219,11 @@ constexpr PassRow kPasses[] = {
      "after a device exception, unless a rerun left a dump",
      "Runs without the recorder, and gets a GPU core dump, which shows the device line, block and thread."},
     {Task::get_hang_dump, &RerunOptions::hang_dump, adds_hang_dump, once},
+    {Task::find_address, &RerunOptions::device, adds_address, once_unless_saved, false, "launch",
+     "the address of a failed access is unknown, and finding it probably takes less than ten seconds",
+     "Saves the launch in the same way, unless the confirming rerun did. Repeats it once under compute-sanitizer, "
+     "which "
+     "shows the address, and then removes it."},
     {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},
     {Task::sanitize, &RerunOptions::sanitize, adds_sanitizer, once, false, "sanitize", "--sanitize",
      "Runs under compute-sanitizer."},
@@ -209,6 +245,29 @@ bool confirms_with_dump(const Known& known) {
   });
   return options.device && !options.save_inputs && !prevented && adds_proof(known) && adds_dump(known) &&
          wire::watch_by(known.session.manifest.watch_by) != wire::WatchBy::cupti && can_dump_while_recorded();
+}
+
+std::optional<std::uint64_t> bytes_to_save(const Analysis& analysis) {
+  const auto failure = std::ranges::find_if(analysis.failures, is_access);
+  if (failure == analysis.failures.end() || failure->candidates.empty()) return std::nullopt;
+  // The node of a graph is saved only on request, because the graph is then launched in two parts.
+  if (failure->candidates.front().operation->kind != wire::operation::Kind::kernel) return std::nullopt;
+  const analyse::OperationArguments given = analyse::arguments_of(*failure);
+  if (given.process == nullptr || given.cut) return std::nullopt;
+  std::set<const session::Allocation*> blocks;
+  std::uint64_t bytes = 0;
+  for (const analyse::OperationArgument& argument : given.arguments) {
+    const session::Allocation* block = argument.where.allocation;
+    if (block != nullptr && block->freed == 0 && blocks.insert(block).second) bytes += block->bytes;
+  }
+  return bytes;
+}
+
+// If the dump shows the address, the saved launch was not needed. Therefore only little memory is saved.
+bool confirms_with_launch(const Known& known) {
+  const auto bytes = bytes_to_save(known.analysis);
+  return known.has_sanitizer && bytes && *bytes <= std::uint64_t{kSavedWhileConfirming} << 20 &&
+         !known.plan.options.save_launch && !known.plan.window && !known.plan.reach && confirms_with_dump(known);
 }
 
 // The assertion reports its own device line, so no dump is needed beside the traced value.
@@ -269,6 +328,11 @@ Known known(const session::Session& session, diagnose::SessionState& state, cons
       const auto& findings = state.diagnosis().findings;
       return std::any_of(findings.begin(), findings.end(), diagnose::names_bad_value);
     };
+  }
+  known.has_sanitizer = !find_sanitizer().empty();
+  const bool dumped = std::ranges::any_of(known.analysis.failures, &analyse::Failure::dumped);
+  if (made.size() > 1 || dumped) {
+    known.lacks_address = [&state] { return std::ranges::any_of(state.diagnosis().findings, diagnose::lacks_address); };
   }
   if (made.size() > 1) {
     known.has_assertions = [&state] {

@@ -19,6 +19,7 @@
 // Whether the command may be run again at all is another question: see rerun_policy.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -43,6 +44,7 @@ enum class Task {
   run_eagerly,
   get_dump,
   get_hang_dump,
+  find_address,
   cross_check,  // runs cuda-gdb, not the command
   sanitize,
   replay_launch,  // runs the saved launch, not the command
@@ -58,6 +60,9 @@ struct Known {
   // Whether every failed assertion has its device line, from the text that it printed in a rerun. Null if there was no
   // rerun yet; then the text is expected.
   std::function<bool()> has_assertions{};
+  // Whether a failed access still lacks its address. Null if a dump may still show it.
+  std::function<bool()> lacks_address{};
+  bool has_sanitizer = false;  // compute-sanitizer is installed
 };
 
 // `state` must belong to `session`. The result refers to all arguments.
@@ -75,6 +80,17 @@ struct PassRow {
 
 std::span<const PassRow> passes();
 
+// The address of a failed access that no dump shows is found by a replay of the saved launch under compute-sanitizer.
+// Unless the user requests that, saving, rerun and replay together may take this long. The estimates below decide
+// whether a replay is made, and its time limit is the rest of these seconds.
+inline constexpr double kSecondsForAddress = 10;
+// Estimates: the start of a process with compute-sanitizer and CUDA, and the speed at which memory is saved, or loaded.
+inline constexpr double kSecondsToReplay = 4, kSavedPerSecond = 500e6;
+// How much memory is saved for the address, in MiB: while a rerun confirms, or in a rerun of its own.
+inline constexpr unsigned kSavedWhileConfirming = 128, kSavedForAddress = 512;
+
+// Returns how many bytes the failing launch will save, as far as its recorded parameters show; nullopt if unknown.
+std::optional<std::uint64_t> bytes_to_save(const analyse::Analysis& analysis);
 // Returns whether the options include this pass and it can still add a fact.
 bool is_wanted(const PassRow& row, const Known& known);
 // Returns whether any pass is wanted.
@@ -87,6 +103,8 @@ unsigned planned_reruns(const Known& known);
 bool confirms_with_dump(const Known& known);
 // Returns whether the rerun that confirms should also trace bad values.
 bool confirms_with_origin(const Known& known);
+// Returns whether the rerun that confirms should also save the failing launch, in case that its dump shows no address.
+bool confirms_with_launch(const Known& known);
 // Returns whether the session has a failure of GPU work that is not proven yet.
 bool wants_proof(const analyse::Analysis& analysis);
 // Returns whether a rerun may name the tensors that race, or decide whether undecided pairs of operations race.

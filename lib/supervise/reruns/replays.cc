@@ -1,16 +1,23 @@
 #include "supervise/reruns/replays.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 #include <system_error>
 
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
+#include "diagnose/dump_access.h"
 #include "evidence/testimony.h"
+#include "replay/placement.h"
+#include "sass/kernel_accesses.h"
 #include "session/pass_files.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
 #include "symbolize/device_testimony.h"
+#include "wire/cuda_codes.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -60,7 +67,7 @@ std::vector<std::string> LaunchPlayer::command(const Order& order, const fs::pat
 replay::Run LaunchPlayer::run(const Order& order) {
   if (scratch_.path().empty()) return {replay::Outcome::impossible, 0, "cannot create a temporary folder", {}, {}};
   const fs::path answer = scratch_.path() / ("answer-" + std::to_string(++runs_));
-  const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_);
+  const ToolRun child = run_tool(command(order, answer), settings_.patience, relay_, settings_.tick);
   if (!child.obstacle.empty()) return {replay::Outcome::impossible, 0, child.obstacle, {}, {}};
   latest_ = replay::read_answer(session::read_plain_file(answer, kMostAnswer).value_or(""));
   auto dumped = failure_in(order.dump);
@@ -175,17 +182,27 @@ constexpr std::chrono::seconds kLongest{60};  // for all replays together
 struct Found {
   fs::path folder;  // relative to the session's folder
   const session::ProcessRecord* record = nullptr;
+  std::size_t pass = 0;  // index in the manifest
 };
+
+template <typename Visit>
+void each_launch_folder(const session::Session& session, const Visit& visit) {
+  for (std::size_t i = std::min(session.reruns.size() + 1, session.manifest.passes.size()); i-- > 1;) {
+    for (const session::Process& process : session.reruns[i - 1])
+      visit(i, session::saved_launch_folder(session.manifest.passes[i].folder, process.pid), process.record);
+  }
+}
 
 // Searches the latest pass first.
 std::optional<Found> find_launch(const session::Session& session) {
-  for (std::size_t i = std::min(session.reruns.size(), session.manifest.passes.size() - 1); i > 0; --i) {
-    for (const session::Process& process : session.reruns[i - 1]) {
-      fs::path folder = session::saved_launch_folder(session.manifest.passes[i].folder, process.pid);
-      if (replay::holds_launch(session.folder / folder)) return Found{std::move(folder), &process.record};
-    }
-  }
-  return std::nullopt;
+  std::optional<Found> found;
+  each_launch_folder(session, [&](std::size_t pass, const fs::path& folder, const session::ProcessRecord& record) {
+    std::error_code error;
+    const fs::path path = session.folder / folder;
+    const bool saved = !found && (fs::exists(path / replay::kLaunchFile, error) || replay::holds_launch(path));
+    if (saved) found = {folder, &record, pass};
+  });
+  return found;
 }
 
 std::optional<replay::Instruction> instruction_of(const session::Session& session) {
@@ -216,13 +233,19 @@ replay::Surroundings surroundings_of(const session::Session& session, diagnose::
 
 // Replays only on the GPU of the launch. That GPU has the same number in any process with the same
 // CUDA_VISIBLE_DEVICES.
-session::ReplayTally replay_often(const replay::LaunchFolder& folder, const std::string& visible,
+replay::GpuChoice gpu_of(const replay::SavedLaunch& launch, const session::ProcessRecord& record) {
+  return {static_cast<int>(launch.device), launch.gpu.bus, true,
+          session::value_of(record, session::Property::visible_devices)};
+}
+
+constexpr const char* kTookTooLong = "the replay took too long";
+constexpr const char* kUnknownGpu = "the program's GPU is unknown";
+
+session::ReplayTally replay_often(const replay::LaunchFolder& folder, const session::ProcessRecord& record,
                                   launch::SignalRelay& relay) {
   session::ReplayTally tally = replay::tally_for(folder.launch());
-  if (folder.launch().gpu.bus.empty()) return tally.why = "the program's GPU is unknown", tally;
-  PlaySettings settings;
-  settings.gpu = {static_cast<int>(folder.launch().device), folder.launch().gpu.bus, true, visible};
-  LaunchPlayer player(folder, relay, settings);
+  if (folder.launch().gpu.bus.empty()) return tally.why = kUnknownGpu, tally;
+  LaunchPlayer player(folder, relay, {.gpu = gpu_of(folder.launch(), record)});
   const auto deadline = Clock::now() + kLongest;
   while (tally.runs < kReplays && Clock::now() < deadline && !relay.interrupted()) {
     const replay::Run run = player.play();
@@ -232,23 +255,203 @@ session::ReplayTally replay_often(const replay::LaunchFolder& folder, const std:
   return tally;
 }
 
+// Completes the folder unless that has been done.
+base::Result<replay::LaunchFolder> completed(const Found& place, const session::Session& session,
+                                             diagnose::SessionState& state) {
+  const fs::path path = session.folder / place.folder;
+  if (replay::holds_launch(path)) {
+    replay::Surroundings surroundings = surroundings_of(session, state);
+    surroundings.bus_of = [&](std::uint32_t device) { return session::pci_bus_id(*place.record, device); };
+    if (const auto failure = replay::complete_folder(path, surroundings)) return *failure;
+  }
+  return replay::LaunchFolder::open(path);
+}
+
+// ---- the failing address
+
+// A parameter of the launch, from which the address is computed.
+struct Base {
+  std::uint32_t word = 0;     // its byte offset among the parameters
+  std::uint64_t pointer = 0;  // in the program
+  std::uint64_t shift = 0;    // the address of its memory in the replay, less the address in the program
+};
+
+std::optional<Base> base_of(const replay::SavedLaunch& launch, const replay::Answer& answer,
+                            const diagnose::Access& access) {
+  const std::size_t number = access.parameter.value_or(0);
+  if (number == 0 || number > launch.parameters.size()) return std::nullopt;
+  const replay::Parameter& parameter = launch.parameters[number - 1];
+  Base base;
+  if (access.parameter_byte + sizeof base.pointer > parameter.bytes.size()) return std::nullopt;
+  std::memcpy(&base.pointer, parameter.bytes.data() + access.parameter_byte, sizeof base.pointer);
+  base.word = parameter.offset + access.parameter_byte;
+  replay::Placement placement(launch.blocks);
+  for (std::size_t i = 0; i < launch.blocks.size(); ++i) {
+    const auto moved = answer.moved.find(i);
+    // The replay does not report the addresses of variables and of host memory.
+    if (moved == answer.moved.end())
+      placement.leave_out(i);
+    else
+      placement.put(i, moved->second);
+  }
+  const std::uint64_t now = placement.rewritten(base.pointer);
+  base.shift = now - base.pointer;
+  const bool in_block = std::ranges::any_of(launch.blocks, [&](const replay::Block& block) {
+    return base.pointer >= block.address && base.pointer <= block.end();
+  });
+  const bool known = !in_block || std::ranges::any_of(answer.moved, [&](const auto& moved) {
+    return moved.first < launch.blocks.size() && now >= moved.second &&
+           now - moved.second <= launch.blocks[moved.first].bytes;
+  });
+  return known ? std::optional(base) : std::nullopt;
+}
+
+// Nearer to an allocation than this, memory may be mapped that no recorded call allocated (access_by_code.cc).
+constexpr std::uint64_t kMaybeMapped = std::uint64_t{256} << 20;
+
+// Returns whether memory was allocated within `margin` bytes of the pages of the access. The driver maps pages of 2 MiB.
+bool may_be_mapped(const replay::SavedLaunch& launch, std::uint64_t address, std::uint64_t bytes,
+                   std::uint64_t margin) {
+  constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
+  return std::ranges::any_of(launch.blocks, [&](const replay::Block& block) {
+    const std::uint64_t begin = block.address / kPage * kPage, end = (block.end() + kPage - 1) / kPage * kPage;
+    return address < end + margin && address + bytes + margin > begin;
+  });
+}
+
+bool is_kind(const evidence::InvalidAccess& found, const diagnose::Access& access) {
+  const std::string_view mode = access.kind == sass::AccessKind::load    ? "read"
+                                : access.kind == sass::AccessKind::store ? "write"
+                                                                         : "atomic";
+  return found.mode == mode && (access.bytes == 0 || found.bytes == access.bytes);
+}
+
+bool lacks_memory(const replay::SavedLaunch& launch) {
+  const bool lacks_part =
+      std::ranges::any_of(launch.missing, [](const auto& missing) { return missing.first != replay::Missing::heap; });
+  return lacks_part || replay::tally_for(launch).unsaved > 0;
+}
+
 }  // namespace
+
+session::FoundAccess judged_access(const replay::SavedLaunch& launch, const replay::Answer& answer,
+                                   const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned) {
+  const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
+  if (lacks_memory(launch)) return nothing("some memory of the launch was not saved");
+  if (!log.errors) return nothing("compute-sanitizer did not finish");
+  if (log.accesses.empty()) return nothing("the replay made no invalid access");
+  const auto base = base_of(launch, answer, access);
+  if (!base) return nothing("the parameter's memory is not in the replay");
+  const evidence::InvalidAccess& first = log.accesses.front();
+  const auto instruction = launch.failure && launch.failure->instruction
+                               ? *launch.failure->instruction
+                               : replay::Instruction{first.function, first.offset, {}};
+  const evidence::InvalidAccess* failed = nullptr;
+  const auto moved_back = [&](const evidence::InvalidAccess& each) { return *each.address - base->shift; };
+  for (const evidence::InvalidAccess& each : log.accesses) {
+    const bool is_there = each.kernel == launch.kernel && each.function == instruction.function &&
+                          each.offset == instruction.offset && is_kind(each, access);
+    if (!is_there) break;
+    if (each.space != "global" || !each.address || (each.problem == "misaligned") != misaligned) continue;
+    const std::uint64_t address = moved_back(each);
+    const bool fails =
+        misaligned ? address % sass::alignment_of(access.bytes) != 0 : !may_be_mapped(launch, address, each.bytes, 0);
+    if (!fails) continue;
+    if (failed == nullptr) failed = &each;
+    if (misaligned || may_be_mapped(launch, address, each.bytes, kMaybeMapped)) continue;
+    failed = &each;
+    break;
+  }
+  if (failed == nullptr) return nothing("no access of the failing instruction was certain to fail in the replay");
+  session::FoundAccess found;
+  found.kernel = failed->kernel;
+  found.function = failed->function;
+  found.offset = failed->offset;
+  found.mode = failed->mode;
+  found.address = moved_back(*failed);
+  found.bytes = failed->bytes;
+  found.misaligned = misaligned;
+  found.parameter = *access.parameter;
+  found.word = base->word;
+  found.byte = access.parameter_byte;
+  found.pointer = base->pointer;
+  found.block = failed->block;
+  found.thread = failed->thread;
+  return found;
+}
+
+bool has_saved_launch(const session::Session& session) { return find_launch(session).has_value(); }
+
+namespace {
+
+session::FoundAccess replayed_access(const replay::LaunchFolder& folder, const Found& place,
+                                     const diagnose::Finding& finding, std::chrono::milliseconds limit,
+                                     launch::SignalRelay& relay, RerunListener& listener) {
+  const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
+  const std::string sanitizer = find_sanitizer();
+  if (sanitizer.empty()) return nothing("compute-sanitizer is not installed here");
+  if (folder.launch().gpu.bus.empty()) return nothing(kUnknownGpu);
+  if (!folder.why_foreign().empty()) return nothing(folder.why_foreign());
+  const auto tick = [&] { listener.repeats_launch(std::chrono::duration<double>(limit).count()); };
+  LaunchPlayer player(folder, relay, {gpu_of(folder.launch(), *place.record), limit, tick});
+  const auto began = Clock::now();
+  std::string log;
+  player.play_sanitized(SanitizerTool::memcheck, sanitizer, log);
+  const auto took = Clock::now() - began;
+  listener.stops();
+  session::FoundAccess found = took >= limit ? nothing(kTookTooLong)
+                               : relay.interrupted()
+                                   ? nothing("the replay was interrupted")
+                                   : judged_access(folder.launch(), player.latest(), evidence::sanitizer_log(log),
+                                                   *finding.access, finding.code == wire::cuda::kMisalignedAddress);
+  found.seconds = std::chrono::duration<double>(took).count();
+  return found;
+}
+
+}  // namespace
+
+std::optional<RerunProblem> find_address(session::Session& session, diagnose::SessionState& state,
+                                         session::SessionWriter& writer, launch::SignalRelay& relay,
+                                         std::chrono::milliseconds limit, RerunListener& listener) {
+  using Kind = RerunProblem::Kind;
+  const auto& findings = state.diagnosis().findings;
+  const auto finding = std::ranges::find_if(findings, diagnose::lacks_address);
+  const auto place = find_launch(session);
+  if (finding == findings.end()) return std::nullopt;
+  session::FoundAccess found{.why = "no launch was saved"};
+  if (place) {
+    const auto folder = completed(*place, session, state);
+    if (const auto* failure = std::get_if<base::Error>(&folder)) return RerunProblem{Kind::not_stored, *failure};
+    found = replayed_access(std::get<replay::LaunchFolder>(folder), *place, *finding, limit, relay, listener);
+  }
+  session.manifest.passes[place ? place->pass : session.manifest.passes.size() - 1].access = found;
+  if (found.why == kTookTooLong) {
+    session.manifest.notes.push_back(
+        fmt::format("the address of the access is unknown: the launch was repeated under compute-sanitizer, but ended "
+                    "after {:.1f} s; for more time, use --save-launch",
+                    found.seconds));
+  }
+  state.advance();
+  if (const auto failure = writer.store_manifest(session.manifest)) return RerunProblem{Kind::not_stored, *failure};
+  return std::nullopt;
+}
+
+void drop_saved_launches(const session::Session& session, const std::string& pass, session::SessionWriter& writer) {
+  each_launch_folder(session, [&](std::size_t, const fs::path& folder, const session::ProcessRecord&) {
+    std::error_code error;
+    const bool is_of_pass = folder.parent_path() == pass && fs::exists(session.folder / folder, error);
+    if (is_of_pass) writer.remove(writer.folder() / folder);
+  });
+}
 
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,
                                              session::SessionWriter& writer, launch::SignalRelay& relay) {
   using Kind = RerunProblem::Kind;
   const auto place = find_launch(session);
   if (!place) return RerunProblem{Kind::no_launch_saved};
-  const fs::path path = session.folder / place->folder;
-  replay::Surroundings surroundings = surroundings_of(session, state);
-  surroundings.bus_of = [&](std::uint32_t device) { return session::pci_bus_id(*place->record, device); };
-  const std::string visible = session::value_of(*place->record, session::Property::visible_devices);
-  if (const auto failure = replay::complete_folder(path, surroundings)) {
-    return RerunProblem{Kind::not_stored, *failure};
-  }
-  const auto folder = replay::LaunchFolder::open(path);
+  const auto folder = completed(*place, session, state);
   if (const auto* failure = std::get_if<base::Error>(&folder)) return RerunProblem{Kind::not_stored, *failure};
-  const session::ReplayTally tally = replay_often(std::get<replay::LaunchFolder>(folder), visible, relay);
+  const session::ReplayTally tally = replay_often(std::get<replay::LaunchFolder>(folder), *place->record, relay);
   const fs::path file = writer.folder() / place->folder / session::kReplayTallyFile;
   if (const auto failure = writer.store_text(file, session::write_replay_tally(tally))) {
     return RerunProblem{Kind::not_stored, *failure};

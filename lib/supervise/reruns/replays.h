@@ -1,10 +1,11 @@
 // Replays what a rerun saved, to see whether it fails on its own: the failing call with its tensors, by the script that is
-// stored with it, or the failing launch with its memory.
+// stored with it, or the failing launch with its memory. Under compute-sanitizer, the launch shows the failing address.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "analyse/analysis.h"
 #include "base/files.h"
 #include "diagnose/session_state.h"
+#include "evidence/tool_text.h"
 #include "launch/signals.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"
@@ -31,6 +33,7 @@ inline constexpr const char* kEveryGpu = "every";
 struct PlaySettings {
   replay::GpuChoice gpu{};
   std::chrono::milliseconds patience = std::chrono::seconds(60);
+  std::function<void()> tick{};  // called several times a second while a replay runs
 };
 
 // Repeats a saved launch in a child process. The child may crash or hang, and the driver kills it after a dump.
@@ -83,6 +86,29 @@ extern const char* const kReplayScript;
 std::optional<RerunProblem> replay(session::Session& session, session::SessionWriter& writer,
                                    const analyse::Analysis& analysis, std::chrono::milliseconds patience,
                                    launch::SignalRelay& relay);
+
+// Returns whether a rerun saved the failing launch.
+bool has_saved_launch(const session::Session& session);
+
+// Judges what memcheck printed about the replay. `access`: what is known of the failing access without its address.
+// Returns an address only if nothing contradicts it:
+//   - The kernel is the launch's. The instruction is that of the dump if it is known, and of the first access.
+//   - The kind and the size of the access are those in `access`.
+//   - Memory had new addresses in the replay. The address is moved back with the parameter from which it is computed.
+//   - There, no memory was allocated in the same 2 MiB as the access, because the hardware would have allowed it. The
+//     first access far from all memory is preferred. A misaligned address is misaligned there too.
+//   - All memory that the launch could reach was saved, and the log is complete.
+session::FoundAccess judged_access(const replay::SavedLaunch& launch, const replay::Answer& answer,
+                                   const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned);
+
+// Replays the latest saved launch once under compute-sanitizer, for at most `limit`. Stores the failing access in the
+// manifest, and updates `state`.
+std::optional<RerunProblem> find_address(session::Session& session, diagnose::SessionState& state,
+                                         session::SessionWriter& writer, launch::SignalRelay& relay,
+                                         std::chrono::milliseconds limit, RerunListener& listener);
+
+// Removes the saved launches of a pass.
+void drop_saved_launches(const session::Session& session, const std::string& pass, session::SessionWriter& writer);
 
 // Completes the folder of the latest saved launch, replays the launch, stores the result in the session's manifest, and
 // updates `state`. Returns a problem if no launch was saved, or if something could not be stored.

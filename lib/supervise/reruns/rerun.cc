@@ -114,7 +114,7 @@ base::Result<Start> recorded_start(const RerunSpec& spec, const session::Session
   // Without a choice, the recorder uses CUPTI to find races, because only CUPTI provides the code of each kernel.
   if (!record.races) record.watch_by = way_of_rerun(session);
   // A CUPTI callback must not copy memory.
-  if (spec.save_limit > 0) record.watch_by = wire::WatchBy::hooks;
+  if (spec.save_limit > 0 && !spec.dumps) record.watch_by = wire::WatchBy::hooks;
   record.save_limit = spec.save_limit;
   // The first rerun without torch.compile waits for no operations, so only dense markers can show the failing line.
   if (spec.kind == PassKind::eager) record.markers = wire::Markers::dense;

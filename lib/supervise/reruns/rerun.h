@@ -107,8 +107,11 @@ class RerunListener {
   virtual void begins(const RerunSpec& spec, std::size_t number) = 0;
   // Called several times a second while the program runs.
   virtual void runs(const RerunSpec& spec, const RerunProgress& progress) = 0;
-  // The program ended by itself, or cudadiag terminated it.
+  // The program or the replay ended by itself, or cudadiag terminated it.
   virtual void stops() = 0;
+  // Called several times a second while the saved launch is repeated under compute-sanitizer, for at most `limit`
+  // seconds.
+  virtual void repeats_launch(double limit) = 0;
   virtual void ended(const RerunEnded& rerun) = 0;
   virtual void cannot(const RerunProblem& problem) = 0;
 };

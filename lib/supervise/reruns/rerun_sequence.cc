@@ -70,6 +70,7 @@ class RerunSequence {
       if (interrupted_ || (row.runs != nullptr && !continues())) continue;
       if (row.says_why_not || row.adds(known(session_, state_, plan_))) start(row.task);
     }
+    for (const std::string& pass : saved_unasked_) drop_saved_launches(session_, pass, writer_);
     return possible_;
   }
 
@@ -126,6 +127,8 @@ class RerunSequence {
         return get_dump();
       case Task::get_hang_dump:
         return get_hang_dump();
+      case Task::find_address:
+        return find_address();
       case Task::cross_check:
         return cross_check();
       case Task::sanitize:
@@ -142,9 +145,9 @@ class RerunSequence {
   void confirm() {
     WindowSequence windows(plan_);
     const Known now = known(session_, state_, plan_);
-    bool dumps = confirms_with_dump(now), traces = confirms_with_origin(now);
+    bool dumps = confirms_with_dump(now), traces = confirms_with_origin(now), saves = confirms_with_launch(now);
     while (const auto step = windows.next(analysis())) {
-      if (!wait_in(*step, dumps, traces)) return;
+      if (!wait_in(*step, dumps, traces, dumps && std::exchange(saves, false))) return;
       const Outcome outcome = analysis().reruns.back().outcome;
       // The search for the value may be why the program behaved differently.
       if (std::exchange(traces, false) && outcome != Outcome::proven && outcome != Outcome::kept_from) continue;
@@ -155,9 +158,10 @@ class RerunSequence {
   }
 
   // Returns false if no more reruns are possible.
-  bool wait_in(const WindowStep& step, bool dumps, bool traces) {
+  bool wait_in(const WindowStep& step, bool dumps, bool traces, bool saves) {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.dumps = dumps;
+    if (saves) spec.save_limit = std::min(options_.save_limit, kSavedWhileConfirming);
     const auto window = traces ? analyse::rerun_window(analysis(), Reach::calls, true) : step.window;
     spec.window = with_patience(window.text, options_.patience);
     if (traces) add_tracing(spec);
@@ -181,7 +185,27 @@ class RerunSequence {
     add(spec);
   }
 
-  // Follows the device pass, which finds the failing instruction.
+  // Follows the device pass, which finds the failing instruction. What the confirming rerun needed to save the launch
+  // does not count.
+  void find_address() {
+    const auto began = std::chrono::steady_clock::now();
+    if (!has_saved_launch(session_)) {
+      const auto window = analyse::launch_window(analysis());
+      if (window.text.empty()) return;
+      RerunSpec spec = spec_of(PassKind::launch);
+      spec.window = with_patience(window.text, options_.patience);
+      spec.waits = window.words;
+      spec.save_limit = std::min(options_.save_limit, kSavedForAddress);
+      spec.time_limit = std::min(spec.time_limit, kSecondsForAddress - kSecondsToReplay);
+      if (!add_once(spec) || interrupted_ || any_left_) return;
+    }
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    const double rest = std::max(1.0, kSecondsForAddress - spent);
+    const auto limit = in_milliseconds(options_.save_launch ? kSavingSeconds : rest);
+    const auto problem = supervise::find_address(session_, state_, writer_, relay_, limit, listener_);
+    if (problem) listener_.cannot(*problem);
+  }
+
   void replay_launch() {
     if (const auto problem = try_saved_launch(session_, state_, writer_, relay_)) listener_.cannot(*problem);
   }
@@ -330,6 +354,7 @@ class RerunSequence {
     interrupted_ = result.interrupted;
     any_left_ = result.any_left;
     note_beginning(result);
+    if (spec.save_limit > 0 && !options_.save_launch) saved_unasked_.push_back(result.pass.folder);
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -358,6 +383,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
+  std::vector<std::string> saved_unasked_;   // folders of passes whose saved launches are removed at the end
   Beginning::Since since_;                   // reruns do not see what it lists as made
   std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;

@@ -376,3 +376,122 @@ def rerun_leaves_no_dump_if_the_user_chose_the_way_or_the_dump(machine):
     machine.environment["CUDA_COREDUMP_FILE"] = str(machine.folder / "mine.%p")
     report = _run_with_dump(machine)
     expect(_outcome(report, "confirm"), ["proven"], "with a file of the user's own")
+
+
+# ---- the address of an access whose registers are lost, from a replay of its launch
+
+FAR = "_Z9far_storePi"
+FAR_DUMP = DATA / "gpucore/far.nvcudmp.gz"
+# Stands in for compute-sanitizer, and says that the replay of far_store failed where the program would have.
+FAR_SANITIZER = """log=
+while [ "${1#--}" != "$1" ]; do [ "$1" = --log-file ] && log=$2; shift 2; done
+echo run >>"$HOME/replays"
+BEFORE
+"$@"
+answer=$(echo "$*" | sed 's/.*--answer \\([^ ]*\\).*/\\1/')
+block=$((0x$(sed -n 's/^block 0 //p' "$answer")))
+cat >"$log" <<END
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at KERNEL+OFFSET in /tmp/cases/cases.cu:15
+=========     by thread (5,0,0) in block (1,0,0)
+=========     Access to $(printf 0x%x $((block + 4 * (1 << 40) + 20))) is out of bounds
+=========
+========= ERROR SUMMARY: 1 error
+END
+"""
+
+
+def _run_far_store(machine, *options, before="", kernel=FAR, offset="0x80", size=4096):
+    """Returns the finding of far_store, the report, and what cudadiag printed."""
+    machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
+    machine.runs.unlink(missing_ok=True)
+    (machine.folder / "replays").unlink(missing_ok=True)
+    _install(machine, "nvdisasm", f"cat {DATA / 'sass/far_store.sm90.txt'}\n")
+    script = FAR_SANITIZER.replace("BEFORE", before).replace("KERNEL", kernel).replace("OFFSET", offset)
+    _install(machine, "compute-sanitizer", script)
+    dump = machine.folder / "far.gpucore"
+    dump.write_bytes(gzip.decompress(FAR_DUMP.read_bytes()))
+    machine.plan(f"fault kernel={FAR} nth=3 code=700; dump={dump} run=2")
+    result = machine.run(*program("far_store.py", str(size)), options=["--rerun=always", *options], timeout=90)
+    report = machine.report()
+    expect_true_line(report, "far_store.py")
+    (finding,) = report["findings"]
+    expect(finding["evidence"]["grade"], "proven", "grade")
+    return finding, report, result.stderr
+
+
+def _replays(machine):
+    file = machine.folder / "replays"
+    return len(file.read_text().split()) if file.exists() else 0
+
+
+def _saved_launches(machine):
+    return [str(each) for each in (machine.state / "cudadiag" / machine.sessions()[-1]).rglob("launch-*")]
+
+
+def address_that_the_dump_lost_comes_from_a_replay(machine):
+    finding, report, stderr = _run_far_store(machine)
+    expect([(each["name"], each["outcome"]) for each in report["passes"][1:]], [("confirm", "proven, core dump read")],
+           "reruns: the one that confirmed saved the launch")
+    access = finding["access"]
+    expect([access[each] for each in ("kind", "bytes", "space", "parameter", "relation", "replayed", "inferred")],
+           ["store", 4, "global", 1, "past_end", True, False], "access")
+    expect((access["distance"], access["allocation"]["bytes"]), (4 * (1 << 40) + 20 - 4096, 4096), "distance and memory")
+    expect(int(access["address"], 16) - int(access["allocation"]["address"], 16), 4 * (1 << 40) + 20,
+           "the address where the program had its memory")
+    expect(access["first"], {"block": [1, 0, 0], "thread": [5, 0, 0]}, "thread")
+    expect(finding["cause"]["id"], "address-past-end", "cause")
+    expect_in("compute-sanitizer measured the address in a replay of the launch", finding["evidence"]["because"], "evidence")
+    text = machine.cudadiag("report").stdout
+    expect_in(f"Access  store of 4 bytes at {access['address']} by block 1,0,0 thread 5,0,0, in a replay under "
+              "compute-sanitizer", " ".join(text.split("\n        ")), "report")
+    expect((_replays(machine), _saved_launches(machine)), (1, []), "replays, and launches that remain")
+    expect_success(machine.cudadiag("bisect", timeout=60))
+    expect((_replays(machine), machine.report()["findings"][0]["access"]), (1, access), "after bisect")
+
+
+def replay_that_contradicts_the_dump_gives_no_address(machine):
+    for changes in ({"kernel": "_Z5otherPi"}, {"offset": "0x70"}):
+        finding, _, _ = _run_far_store(machine, **changes)
+        access = finding["access"]
+        expect((access["address"], access["replayed"]), (None, False), f"address, with {changes}")
+        expect((_replays(machine), _saved_launches(machine)), (1, []), "replays, and launches that remain")
+
+
+def replay_that_takes_too_long_is_ended(machine):
+    finding, report, _ = _run_far_store(machine, before="exec sleep 1000")
+    expect(finding["access"]["address"], None, "address")
+    notes = [note["text"] for note in report["notes"] if "compute-sanitizer" in note["text"]]
+    expect(len(notes), 1, f"notes: {report['notes']}")
+    expect_in("the launch was repeated under compute-sanitizer, but ended after 10.", notes[0], "note")
+    expect(_saved_launches(machine), [], "launches that remain")
+
+
+def launch_that_was_saved_on_request_stays_after_its_address_is_found(machine):
+    finding, report, _ = _run_far_store(machine, "--save-launch")
+    expect([each["name"] for each in report["passes"][1:]], ["confirm", "launch"], "reruns")
+    expect((finding["access"]["replayed"], finding["alone"]["runs"]), (True, 20), "address and replays")
+    expect((_replays(machine), len(_saved_launches(machine))), (1, 1), "replays under the tool, and launches that remain")
+
+
+def launch_with_much_memory_is_saved_in_a_rerun_of_its_own(machine):
+    finding, report, _ = _run_far_store(machine, size=200 << 20)
+    expect([(each["name"], each["outcome"]) for each in report["passes"][1:]],
+           [("confirm", "proven, core dump read"), ("launch", "address found")], "reruns")
+    expect((finding["access"]["distance"], finding["access"]["replayed"]), (4 * (1 << 40) + 20 - (200 << 20), True), "access")
+    expect(_saved_launches(machine), [], "launches that remain")
+
+
+def launch_with_too_much_memory_is_saved_only_on_request(machine):
+    finding, report, _ = _run_far_store(machine, size=600 << 20)
+    expect([each["name"] for each in report["passes"][1:]], ["confirm"], "reruns")
+    expect((finding["access"]["address"], _replays(machine)), (None, 0), "address and replays")
+    expect_success(machine.cudadiag("bisect", "--save-launch", timeout=100))
+    access = machine.report()["findings"][0]["access"]
+    expect((access["distance"], _replays(machine)), (4 * (1 << 40) + 20 - (600 << 20), 1), "distance and replays")
+
+
+def without_reruns_or_dumps_there_is_no_replay(machine):
+    finding, _, _ = _run_far_store(machine, "--no-device-pass")
+    expect((_replays(machine), _saved_launches(machine)), (0, []), "replays, and launches that remain")

@@ -56,6 +56,32 @@ DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t 
 
 }  // namespace
 
+TEST_CASE("a failed access lacks its address if the address could still say which memory was left") {
+  Finding finding;
+  finding.code = 700;
+  finding.launch.emplace().mangled = "_Z6gatherPKf";
+  CHECK_FALSE(lacks_address(finding));  // nothing shows from which parameter the address is computed
+  Access& access = finding.access.emplace();
+  access.parameter = 1;
+  CHECK(lacks_address(finding));
+  access.relation = Relation::freed;
+  CHECK_FALSE(lacks_address(finding));
+  access.relation = Relation::past_end;
+  access.by_code = true;  // the distance is that of the farthest thread
+  CHECK(lacks_address(finding));
+  access.loaded = {8};
+  CHECK_FALSE(lacks_address(finding));
+  access.loaded.clear();
+  access.space = sass::Space::shared;
+  CHECK_FALSE(lacks_address(finding));
+  access.space = sass::Space::generic;
+  access.address = 0x7f0000000000;
+  CHECK_FALSE(lacks_address(finding));
+  access.address.reset();
+  finding.code = 719;
+  CHECK_FALSE(lacks_address(finding));
+}
+
 TEST_CASE("a bad load: 1 TiB after the parameter in every thread") {
   const auto access = access_in("load", "far_load");
   REQUIRE(access);

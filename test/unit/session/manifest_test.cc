@@ -24,6 +24,8 @@ TEST_CASE("the manifest is read back unchanged, including bytes that are not tex
                       session::CutShort::time_limit}};
   manifest.passes[1].debugger = session::Witness{{std::nullopt, 6}, "interrupted", 1.5};
   manifest.passes[1].kernels = {"_Z4fillPii"};
+  manifest.passes[1].access = session::FoundAccess{
+      "", "_Z4fillPii", "_Z5storei", 0x90, "write", 0x7f0000000000, 4, true, 2, 24, 8, 0x10, {1, 2, 3}, {4, 5, 6}, 2.5};
   manifest.ends[7] = {0, std::nullopt};
   manifest.asked_to_end = true;
   manifest.ended_before_hang = {7, 9};
@@ -58,6 +60,8 @@ TEST_CASE("the manifest is read back unchanged, including bytes that are not tex
   CHECK(back.passes[1].debugger->end.signal == 6);
   CHECK(back.passes[1].debugger->cut_short == "interrupted");
   CHECK(back.passes[1].debugger->seconds == 1.5);
+  CHECK(!back.passes[0].access);
+  CHECK(back.passes[1].access == manifest.passes[1].access);
   CHECK(back.passes[1].kernels == std::vector<std::string>{"_Z4fillPii"});
   CHECK(back.ends.at(7).code == 0);
   REQUIRE(back.code_rules.size() == 2);

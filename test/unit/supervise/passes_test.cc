@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -144,6 +145,92 @@ TEST_CASE("what an option requests is wanted only with the option") {
   CHECK(considered.wants(Task::sanitize));
   CHECK(considered.wants(Task::save_launch));
   CHECK(planned_reruns(considered.known()) == 3);
+}
+
+// A proven failure whose kernel was given a pointer to `bytes` bytes.
+struct LostAddress {
+  explicit LostAddress(std::uint64_t bytes = 64 << 20, std::uint32_t code = 700) : session(failing_session(1, code)) {
+    constexpr std::uint64_t kAddress = 0x7f0000000000;
+    session::Allocation block;
+    block.serial = 1;
+    block.address = kAddress;
+    block.bytes = bytes;
+    block.kind = wire::allocation::Kind::device;
+    session::ProcessRecord& record = session.processes[0].record;
+    record.allocations.push_back(block);
+    std::string word(sizeof kAddress, '\0');
+    std::memcpy(word.data(), &kAddress, sizeof kAddress);
+    record.arguments.push_back({record.operations.back().serial, 0, 0, {{0, word}}});
+    session.manifest.passes[0].seconds = 3;
+  }
+
+  bool is_searched() {
+    Considered considered(session);
+    considered.analysis.failures[0].evidence.add(analyse::Fact::ran_alone, "it ran alone");
+    considered.plan = plan;
+    Known known = considered.known();
+    known.has_sanitizer = has_sanitizer;
+    known.lacks_address = [this] { return lacks_address; };
+    return Considered::wants(Task::find_address, known);
+  }
+  bool is_saved_while_confirming() {
+    Considered considered(session);
+    considered.plan = plan;
+    Known known = considered.known();
+    known.has_sanitizer = has_sanitizer;
+    return confirms_with_launch(known);
+  }
+
+  session::Session session;
+  RerunPlan plan;
+  bool has_sanitizer = true, lacks_address = true;
+};
+
+TEST_CASE("the address of a failed access is searched for if no dump shows it, and if that is quick") {
+  CHECK(LostAddress().is_searched());
+  CHECK(LostAddress(64 << 20, 716).is_searched());
+  CHECK_FALSE(LostAddress(64 << 20, 719).is_searched());
+  LostAddress known;
+  known.lacks_address = false;
+  CHECK_FALSE(known.is_searched());
+  LostAddress without_tool;
+  without_tool.has_sanitizer = false;
+  CHECK_FALSE(without_tool.is_searched());
+  LostAddress without_dumps;
+  without_dumps.plan.options.device = false;
+  CHECK_FALSE(without_dumps.is_searched());
+  LostAddress slow;
+  slow.session.manifest.passes[0].seconds = 6;
+  CHECK_FALSE(slow.is_searched());  // 6 s, and 4.3 s for the replay and its memory
+  CHECK(LostAddress(500 << 20).is_searched());
+  CHECK_FALSE(LostAddress(std::uint64_t{800} << 20).is_searched());
+  LostAddress unknown;
+  unknown.session.processes[0].record.arguments.clear();
+  CHECK_FALSE(unknown.is_searched());
+  LostAddress again;
+  again.session.manifest.passes.push_back(rerun_pass(PassKind::launch));
+  CHECK(again.is_searched());
+  again.session.manifest.passes.back().access.emplace().why = "the replay took too long";
+  CHECK_FALSE(again.is_searched());
+}
+
+TEST_CASE("the rerun that confirms saves the launch if it also gets a dump, and if little memory is saved") {
+  CHECK(LostAddress().is_saved_while_confirming());
+  CHECK(LostAddress(128 << 20).is_saved_while_confirming());
+  CHECK_FALSE(LostAddress(129 << 20).is_saved_while_confirming());
+  CHECK_FALSE(LostAddress(64 << 20, 710).is_saved_while_confirming());
+  LostAddress without_tool;
+  without_tool.has_sanitizer = false;
+  CHECK_FALSE(without_tool.is_saved_while_confirming());
+  LostAddress without_dumps;
+  without_dumps.plan.options.device = false;
+  CHECK_FALSE(without_dumps.is_saved_while_confirming());
+  LostAddress requested;
+  requested.plan.options.save_launch = true;
+  CHECK_FALSE(requested.is_saved_while_confirming());  // a rerun of its own saves more memory
+  LostAddress chosen;
+  chosen.plan.reach = analyse::Reach::everything;
+  CHECK_FALSE(chosen.is_saved_while_confirming());
 }
 
 TEST_CASE("the manual page has the table's words") {
