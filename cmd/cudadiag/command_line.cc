@@ -160,7 +160,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   }
   // CLI11 expects the words in reverse order.
   std::transform(words.begin(), words.end(), words.begin(), marked);
-  std::reverse(words.begin(), words.end());
+  std::ranges::reverse(words);
   app.parse(std::move(words));
 }
 

@@ -41,7 +41,7 @@ bool runs_in_ci() {
                                         "TEAMCITY_VERSION",
                                         "TF_BUILD",
                                         "TRAVIS"};
-  return std::any_of(std::begin(kVariables), std::end(kVariables), is_set);
+  return std::ranges::any_of(kVariables, is_set);
 }
 
 bool reads_lines(int file) {

@@ -180,12 +180,11 @@ bool is_within(std::string_view file, std::string_view path) {
 }
 
 bool has_code_in(const session::Session& session, const std::string& path) {
-  return std::any_of(session.processes.begin(), session.processes.end(), [&](const session::Process& process) {
+  return std::ranges::any_of(session.processes, [&](const session::Process& process) {
     const auto& codes = process.record.codes;
     const auto& modules = process.record.modules;
-    return std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return is_within(code.file, path); }) ||
-           std::any_of(modules.begin(), modules.end(),
-                       [&](const auto& module) { return is_within(module.path, path); });
+    return std::ranges::any_of(codes, [&](const auto& code) { return is_within(code.file, path); }) ||
+           std::ranges::any_of(modules, [&](const auto& module) { return is_within(module.path, path); });
   });
 }
 

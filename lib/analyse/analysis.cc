@@ -59,9 +59,7 @@ void leave_open(Analysis& analysis, std::optional<Note> why) {
 
 // Returns the time at which the process issued its latest operation, in seconds since the epoch.
 double latest_work(const ProcessRecord& record) {
-  const auto latest =
-      std::max_element(record.operations.begin(), record.operations.end(),
-                       [](const session::Operation& a, const session::Operation& b) { return a.ticks < b.ticks; });
+  const auto latest = std::ranges::max_element(record.operations, {}, &session::Operation::ticks);
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
@@ -77,7 +75,7 @@ const Process* ended_first(const Session& session, const Process& process) {
            other.record.clock_last != 0 &&
            std::abs(other.record.unix_seconds(other.record.clock_last) - worked) < kTogether;
   };
-  const auto first = std::find_if(session.processes.begin(), session.processes.end(), left_it);
+  const auto first = std::ranges::find_if(session.processes, left_it);
   return first == session.processes.end() ? nullptr : &*first;
 }
 
@@ -112,9 +110,8 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
 // Returns a clause about failed calls that are not reported as findings; empty if there are none.
 std::string failed_all_the_same(const Session& session, bool handled) {
   const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
-  const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
-    return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
-  });
+  const bool answers = std::ranges::any_of(
+      session.processes, [&](const Process& process) { return std::ranges::any_of(process.record.errors, is_answer); });
   if (handled)
     return answers ? ", except those that the program handled or whose error is expected"
                    : ", except those that the program handled";
@@ -188,8 +185,8 @@ bool was_asked_to_end(const Session& session) {
 bool may_have_given_up(const Session& session, const Process& process) {
   const Ending end = ending_of(session, process);
   if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
-  return end.of_process || std::none_of(session.processes.begin(), session.processes.end(),
-                                        [](const Process& other) { return own_ending(other).bad; });
+  return end.of_process ||
+         std::ranges::none_of(session.processes, [](const Process& other) { return own_ending(other).bad; });
 }
 
 // Skips a stall that turned into the hang at the end of the run, because the finding for the hang is more detailed.
@@ -197,7 +194,7 @@ void add_stalls(const Session& session, const Process& process, Analysis& analys
   for (const session::Stall& stall : session.manifest.stalls) {
     if (!is_of(stall, process)) continue;
     const auto same = [&](const Failure& failure) { return is_same(stall, failure); };
-    if (std::any_of(analysis.failures.begin(), analysis.failures.end(), same)) continue;
+    if (std::ranges::any_of(analysis.failures, same)) continue;
     if (auto failure = hang_again(process, stall)) analysis.failures.push_back(std::move(*failure));
   }
 }
@@ -225,7 +222,7 @@ bool ended_badly(const Session& session) {
   const auto& passes = session.manifest.passes;
   if (was_asked_to_end(session)) return false;
   return (!passes.empty() && ending(passes.front().end).bad) ||
-         std::any_of(session.processes.begin(), session.processes.end(), [](const Process& process) {
+         std::ranges::any_of(session.processes, [](const Process& process) {
            return own_ending(process).bad && !own_ending(process).asked_for();
          });
 }
@@ -262,9 +259,9 @@ void log_state(const Session& session) {
 
 bool knows_groups(const std::vector<const Process*>& processes) {
   const auto known = [](const Process* process) { return !process->record.communicators.empty(); };
-  return std::any_of(processes.begin(), processes.end(), known) &&
-         std::all_of(processes.begin(), processes.end(),
-                     [&](const Process* process) { return known(process) || !calls_collectives(*process); });
+  return std::ranges::any_of(processes, known) && std::ranges::all_of(processes, [&](const Process* process) {
+           return known(process) || !calls_collectives(*process);
+         });
 }
 
 std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes, bool hangs) {
@@ -295,7 +292,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({NoteCode::launcher, note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
-  std::stable_sort(analysis.failures.begin(), analysis.failures.end(), comes_before);
+  std::ranges::stable_sort(analysis.failures, comes_before);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
@@ -308,7 +305,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
     if (goes_on) analysis.notes.push_back(std::move(*goes_on));
     return analysis;
   }
-  const auto any = [&](const auto& is) { return std::any_of(session.processes.begin(), session.processes.end(), is); };
+  const auto any = [&](const auto& is) { return std::ranges::any_of(session.processes, is); };
   if (any(is_unrecorded) || !session.whole) analysis.verdict = Verdict::inconclusive;
   if (any([&](const Process& process) { return went_on_at_work(session, process); })) {
     leave_open(analysis, std::move(goes_on));
@@ -320,8 +317,8 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   if (analysis.ranks || analysis.groups)
     leave_open(analysis, Note{NoteCode::ranks_part, "the ranks of the job diverge at a collective"});
   if (analysis.verdict == Verdict::no_cuda_failure) {
-    const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
-                                     [](const Note& note) { return note.code == NoteCode::error_handled; });
+    const bool handled =
+        std::ranges::any_of(analysis.notes, [](const Note& note) { return note.code == NoteCode::error_handled; });
     if (auto note = unrelated_end(session, handled)) analysis.notes.push_back(std::move(*note));
   }
   return analysis;

@@ -24,8 +24,8 @@ using session::FailedCall;
 LateErrorChecks::LateErrorChecks(const std::vector<const FailedCall*>& errors, const SameCall& same) {
   for (const FailedCall* look : errors) {
     if (look->of_call == 0) continue;
-    const auto of = std::find_if(errors.begin(), errors.end(),
-                                 [&](const FailedCall* error) { return error->serial == look->of_call; });
+    const auto of =
+        std::ranges::find_if(errors, [&](const FailedCall* error) { return error->serial == look->of_call; });
     if (of == errors.end()) continue;
     const FailedCall* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
@@ -126,8 +126,7 @@ bool may_lack(const FailedCall& refused, const FailedCall& earlier, const Proces
 
 template <std::size_t N>
 bool is_of(const FailedCall& error, const std::string_view (&families)[N]) {
-  return std::any_of(std::begin(families), std::end(families),
-                     [&](std::string_view family) { return error.call.starts_with(family); });
+  return std::ranges::any_of(families, [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
 // Returns whether the call is about memory, according to its name.
@@ -164,9 +163,8 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
            (failed.code != wire::cuda::kInvalidValue || may_lack(failed, error, record));
   };
   const auto& errors = record.errors;
-  const auto found = std::find_if(errors.begin(), errors.end(), [&](const FailedCall& error) {
-    return may_have_made(error) && nothing_between(error);
-  });
+  const auto found = std::ranges::find_if(
+      errors, [&](const FailedCall& error) { return may_have_made(error) && nothing_between(error); });
   if (found != errors.end()) return &*found;
   if (failed.code != wire::cuda::kInvalidResourceHandle || !has_no_kernel(failed, record)) return nullptr;
   const auto latest = std::find_if(errors.rbegin(), errors.rend(), [&](const FailedCall& error) {
@@ -178,7 +176,7 @@ const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord
 void recall_failed_allocation(Failure& failure) {
   if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return;
   const auto given = arguments_of(failure).arguments;
-  if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
+  if (std::ranges::none_of(given, [](const auto& argument) { return argument.pointer == 0u; })) return;
   const session::Operation& operation = *failure.candidates.front().operation;
   const auto& errors = failure.process->record.errors;
   const auto may_have_left_null = [&](const FailedCall& error) {

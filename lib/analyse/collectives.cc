@@ -36,13 +36,13 @@ bool is_all_recorded(const ProcessRecord& record) {
     return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
   };
   return record.dropped_operations == 0 && record.dropped_sites == 0 && record.dropped_interns == 0 &&
-         record.damaged == 0 && std::none_of(record.sites.begin(), record.sites.end(), is_nameless);
+         record.damaged == 0 && std::ranges::none_of(record.sites, is_nameless);
 }
 
 bool has_collectives_in_graphs(const ProcessRecord& record) {
-  return std::any_of(record.graphs.begin(), record.graphs.end(), [&](const session::Graph& graph) {
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                       [&](const session::GraphNode& node) { return is_collective_at(record, node.function); });
+  return std::ranges::any_of(record.graphs, [&](const session::Graph& graph) {
+    return std::ranges::any_of(graph.nodes,
+                               [&](const session::GraphNode& node) { return is_collective_at(record, node.function); });
   });
 }
 
@@ -84,9 +84,8 @@ class Launches {
     }
     const std::uint64_t since = find_horizons();
     std::erase_if(launches, [&](const Operation* operation) { return operation->ticks < since; });
-    std::stable_sort(launches.begin(), launches.end(),
-                     [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
-    std::sort(kernels_.begin(), kernels_.end());
+    std::ranges::stable_sort(launches, [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+    std::ranges::sort(kernels_);
     whole_ = is_all_recorded(record_) && !captured && launches.size() <= issued_ &&
              (since != 0 || launches.size() == issued_);
     std::vector<CollectiveSequence::Call> calls;
@@ -139,7 +138,7 @@ class Launches {
     call.grid = operation.grid;
     call.thread = operation.thread;
     if (previous != nullptr && previous->ticks >= complete_since_) {
-      const auto first = std::upper_bound(kernels_.begin(), kernels_.end(), previous->ticks);
+      const auto first = std::ranges::upper_bound(kernels_, previous->ticks);
       const auto last = std::lower_bound(first, kernels_.end(), operation.ticks);
       call.kernels_before = static_cast<std::uint64_t>(last - first);
     }
@@ -165,7 +164,7 @@ bool launches_collective(const ProcessRecord& record, const Operation& operation
 
 bool calls_collectives(const Process& process) {
   const ProcessRecord& record = process.record;
-  return std::any_of(record.sites.begin(), record.sites.end(), [&](const session::Site& site) {
+  return std::ranges::any_of(record.sites, [&](const session::Site& site) {
     return site.operations > 0 && is_collective_at(record, site.function);
   });
 }
@@ -282,10 +281,10 @@ Turn turn_before(const std::vector<Compared>& ranks, std::uint64_t number) {
     kernels.push_back(*call->kernels_before);
   }
   turn.known = true;
-  const auto most = std::max_element(kernels.begin(), kernels.end());
-  const std::uint64_t others = *std::min_element(kernels.begin(), kernels.end());
+  const auto most = std::ranges::max_element(kernels);
+  const std::uint64_t others = *std::ranges::min_element(kernels);
   turn.even = *most == others;
-  const auto same = static_cast<std::size_t>(std::count(kernels.begin(), kernels.end(), others));
+  const auto same = static_cast<std::size_t>(std::ranges::count(kernels, others));
   if (!turn.even && others > 0 && same + 1 == kernels.size() && *most >= others + (others + 1) / 2) {
     const CollectiveSequence& rank = *ranks[static_cast<std::size_t>(most - kernels.begin())].sequence;
     turn.uneven = Ranks::Uneven{number, rank.rank(), rank.pid(), *most, others};
@@ -321,7 +320,7 @@ std::optional<std::vector<Compared>> compared(const std::vector<CollectiveSequen
     const CollectiveSequence& of = *each.sequence;
     return std::tuple(!of.rank(), of.rank().value_or(0), of.pid());
   };
-  std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::ranges::sort(sorted, [&](const auto& a, const auto& b) { return order(a) < order(b); });
   std::vector<Compared> ranks;
   double latest = 0;  // latest start of a rank that calls collectives
   for (const Compared& each : sorted) {
@@ -360,12 +359,12 @@ bool is_borne_out(const Ranks& ranks, const std::vector<CollectiveSequence>& pro
 }  // namespace
 
 bool Ranks::all_have_come() const {
-  return std::all_of(calls.begin(), calls.end(), [](const RankCall& call) { return call.collective.has_value(); });
+  return std::ranges::all_of(calls, [](const RankCall& call) { return call.collective.has_value(); });
 }
 
 bool Ranks::waited_for_long() const {
-  return std::any_of(calls.begin(), calls.end(),
-                     [](const RankCall& call) { return call.collective && call.waited >= kLongForACollective; });
+  return std::ranges::any_of(
+      calls, [](const RankCall& call) { return call.collective && call.waited >= kLongForACollective; });
 }
 
 std::optional<Ranks> parted_ranks(const std::vector<CollectiveSequence>& processes) {

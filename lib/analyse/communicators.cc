@@ -322,7 +322,7 @@ class Job {
       }
       answer.ranks.push_back(rank);
     }
-    std::sort(answer.ranks.begin(), answer.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    std::ranges::sort(answer.ranks, [](const auto& a, const auto& b) { return a.rank < b.rank; });
     const Members& members = members_of(group);
     if (is_message(call)) {
       if (!members.contains(call.peer)) answer.unseen.push_back(call.peer);
@@ -362,7 +362,7 @@ class Job {
         if (call.ordinal != 0 && wanted.contains(group.hash)) found.push_back({meeting_of(group, call), state, i});
       }
     }
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     return found;
   }
 
@@ -397,9 +397,8 @@ class Job {
   std::optional<GroupAnswer> find_absence() const {
     const Waiting* first = nullptr;
     for (const Waiting& waiting : waiting_) {
-      const bool is_root = std::any_of(waiting.blockers->begin(), waiting.blockers->end(), [&](std::size_t blocker) {
-        return !first_wait_[blocker] || blocker == waiting.state;
-      });
+      const bool is_root = std::ranges::any_of(
+          *waiting.blockers, [&](std::size_t blocker) { return !first_wait_[blocker] || blocker == waiting.state; });
       if (is_root && (first == nullptr || call_of(waiting).made < call_of(*first).made)) first = &waiting;
     }
     if (first == nullptr) return std::nullopt;
@@ -414,8 +413,7 @@ class Job {
     std::vector<const Waiting*> path;
     const Waiting* at = &waiting_.front();
     for (;;) {
-      const auto known =
-          std::find_if(path.begin(), path.end(), [&](const Waiting* w) { return w->state == at->state; });
+      const auto known = std::ranges::find_if(path, [&](const Waiting* w) { return w->state == at->state; });
       if (known != path.end()) {
         path.erase(path.begin(), known);
         break;
@@ -468,10 +466,9 @@ class Job {
 }  // namespace
 
 std::optional<GroupAnswer> group_answer(std::span<const RankState> ranks, bool hangs) {
-  const bool whole = std::all_of(ranks.begin(), ranks.end(), [](const RankState& rank) { return rank.is_whole; });
-  const bool waits_long = std::any_of(ranks.begin(), ranks.end(), [](const RankState& rank) {
-    return !rank.unfinished.empty() && rank.waited >= kLongForACollective;
-  });
+  const bool whole = std::ranges::all_of(ranks, &RankState::is_whole);
+  const bool waits_long = std::ranges::any_of(
+      ranks, [](const RankState& rank) { return !rank.unfinished.empty() && rank.waited >= kLongForACollective; });
   if (!whole || (!hangs && !waits_long)) return std::nullopt;
   return Job(ranks).answer(hangs);
 }

@@ -167,9 +167,9 @@ SameCode same_code(const Failure& failure, const Failure& again) {
 bool shares_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record), keys_again(again.process->record);
   SameLines lines(failure, again);
-  return std::any_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& candidate) {
+  return std::ranges::any_of(failure.candidates, [&](const Candidate& candidate) {
     const std::uint32_t site = candidate.operation->site;
-    return std::any_of(again.candidates.begin(), again.candidates.end(), [&](const Candidate& other) {
+    return std::ranges::any_of(again.candidates, [&](const Candidate& other) {
       const Key key = keys_again.of_site(other.operation->site);
       const Key kernel = identifying_kernel(failure, keys, again, keys_again, other);
       return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other) ||
@@ -215,7 +215,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
 std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
   if (pass.rewritten.empty() || failure.process == nullptr) return "";
   const auto is_rewritten = [&](const std::string& file) {
-    return std::find(pass.rewritten.begin(), pass.rewritten.end(), file) != pass.rewritten.end();
+    return std::ranges::find(pass.rewritten, file) != pass.rewritten.end();
   };
   const session::ProcessRecord& record = failure.process->record;
   for (const Candidate& candidate : failure.candidates) {

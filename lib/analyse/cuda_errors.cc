@@ -15,8 +15,7 @@ constexpr CudaError kErrors[] = {
 #include "wire/cuda_codes.def"
 #undef CUDA_CODE
 };
-static_assert(std::is_sorted(std::begin(kErrors), std::end(kErrors),
-                             [](const CudaError& a, const CudaError& b) { return a.code < b.code; }));
+static_assert(std::ranges::is_sorted(kErrors, {}, &CudaError::code));
 
 }  // namespace
 
@@ -75,7 +74,7 @@ constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDevic
 }  // namespace
 
 bool is_benign(const session::FailedCall& error) {
-  return std::any_of(std::begin(kProbes), std::end(kProbes), [&](const Probe& probe) {
+  return std::ranges::any_of(kProbes, [&](const Probe& probe) {
     return error.code == probe.code && (error.call.starts_with(probe.call) || error.outer.starts_with(probe.call));
   });
 }
@@ -92,16 +91,15 @@ bool found_nothing_to_do(const session::FailedCall& error) {
 }
 
 bool found_no_device(const session::FailedCall& error) {
-  const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
-  return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {
+  const bool code = std::ranges::find(kNoDevice, error.code) != std::end(kNoDevice);
+  return code && std::ranges::any_of(kStarts, [&](std::string_view start) {
            return error.call.starts_with(start) || error.outer.starts_with(start);
          });
 }
 
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record) {
   if (error.of_call != 0) {
-    const auto of = std::find_if(record.errors.begin(), record.errors.end(),
-                                 [&](const session::FailedCall& other) { return other.serial == error.of_call; });
+    const auto of = std::ranges::find(record.errors, error.of_call, &session::FailedCall::serial);
     return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(*of, record);
   }
   return !(error.flags & wire::error::kSticky) && !is_benign(error);

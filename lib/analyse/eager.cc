@@ -51,21 +51,20 @@ std::vector<const Code*> python_frames(const Failure& failure) {
 // Returns the compiled function that launched the kernel; null if none is on the stack.
 const Code* compiled_function(const std::vector<const Code*>& frames) {
   const auto is = [](bool (*what)(const Code&)) { return [what](const Code* code) { return what(*code); }; };
-  const auto launched = std::find_if_not(frames.begin(), frames.end(), is(is_launchers));
+  const auto launched = std::ranges::find_if_not(frames, is(is_launchers));
   const auto outermost = std::find_if(std::reverse_iterator(launched), frames.rend(), is(is_inductors));
   const auto function = std::find_if_not(outermost.base(), frames.end(), is(is_compilers));
   return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
 }
 
 bool runs(const std::vector<const Code*>& frames, const Code& function) {
-  return std::any_of(frames.begin(), frames.end(), [&](const Code* code) {
+  return std::ranges::any_of(frames, [&](const Code* code) {
     return code->file == function.file && whole_name(code->qualified_name) == whole_name(function.qualified_name);
   });
 }
 
 bool is_of_one_site(const Failure& failure) {
-  return failure.unlisted == 0 &&
-         std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& each) {
+  return failure.unlisted == 0 && std::ranges::all_of(failure.candidates, [&](const Candidate& each) {
            return each.operation->site == failure.candidates.front().operation->site;
          });
 }
@@ -118,9 +117,8 @@ bool shows_line_of(const Failure& failure, const Failure& eager, const session::
   if (function == nullptr || frames.empty() || !failed_work(failure) || !failed_work(eager)) return false;
   if (eager.evidence.is_guess() || eager.process->rank != failure.process->rank) return false;
   const auto& rewritten = eager_session.manifest.passes.front().rewritten;
-  const bool same_text = std::none_of(frames.begin(), frames.end(), [&](const Code* code) {
-    return std::find(rewritten.begin(), rewritten.end(), code->file) != rewritten.end();
-  });
+  const bool same_text = std::ranges::none_of(
+      frames, [&](const Code* code) { return std::ranges::find(rewritten, code->file) != rewritten.end(); });
   return same_text && compiled_function(frames) == nullptr && runs(frames, *function) && is_of_one_site(eager);
 }
 

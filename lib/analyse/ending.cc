@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 
 bool Ending::killed() const {
   constexpr int kFromOutside[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
-  return std::find(std::begin(kFromOutside), std::end(kFromOutside), signal) != std::end(kFromOutside);
+  return std::ranges::find(kFromOutside, signal) != std::end(kFromOutside);
 }
 
 Ending ending(const session::ProcessEnd& end) {
@@ -63,7 +63,7 @@ constexpr std::uint64_t kEver = ~std::uint64_t{0};
 // Returns whether some thread that satisfies `is_one` queued GPU work after the error.
 template <typename IsOne>
 bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& is_one) {
-  return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
+  return std::ranges::any_of(record.operations, [&](const session::Operation& operation) {
     return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
            is_one(record.threads[operation.thread].tid) && was_queued(operation);
   });
@@ -77,7 +77,7 @@ bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
     return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(other, record);
   };
   return went_on(record, error, [&](std::uint32_t tid) { return tid == record.pid; }) ||
-         std::any_of(record.errors.begin(), record.errors.end(), failed);
+         std::ranges::any_of(record.errors, failed);
 }
 
 // Returns whether another thread queued GPU work after an error in a worker thread. Returns false for an error in the
@@ -131,7 +131,7 @@ ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const
 }
 
 bool was_given_memory(const ProcessRecord& record, const FailedCall& error, std::uint64_t until) {
-  return std::any_of(record.allocations.begin(), record.allocations.end(), [&](const session::Allocation& memory) {
+  return std::ranges::any_of(record.allocations, [&](const session::Allocation& memory) {
     return memory.made > error.ticks && memory.made < until && memory.thread == error.thread;
   });
 }

@@ -45,7 +45,7 @@ Errors worth_looking_at(const ProcessRecord& record) {
 
 bool name_has(const FailedCall& error, std::initializer_list<std::string_view> parts) {
   const std::string name = visible_call(error);
-  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
+  return std::ranges::any_of(parts, [&](auto part) { return name.find(part) != name.npos; });
 }
 
 // A program that is shutting down may release objects that it never acquired.
@@ -101,9 +101,9 @@ bool is_often_expected(const FailedCall& error) { return found_no_function(error
 const FailedCall* last_expected(const ProcessRecord& record) {
   if (record.errors.empty() || !is_often_expected(record.errors.back())) return nullptr;
   const FailedCall& last = record.errors.back();
-  const bool went_on = std::any_of(record.threads.begin(), record.threads.end(),
-                                   [&](const session::Thread& thread) { return thread.call_ticks > last.ticks; });
-  const bool again = std::any_of(record.errors.begin(), record.errors.end(), [&](const FailedCall& error) {
+  const bool went_on = std::ranges::any_of(
+      record.threads, [&](const session::Thread& thread) { return thread.call_ticks > last.ticks; });
+  const bool again = std::ranges::any_of(record.errors, [&](const FailedCall& error) {
     return error.serial < last.serial && error.site == last.site && is_often_expected(error);
   });
   const bool watched = last.thread < record.threads.size() && !(last.flags & wire::error::kThenWorked);
@@ -226,7 +226,7 @@ class HandledCalls {
     ++entry.count;
     entry.all_worked &= (error.flags & wire::error::kThenWorked) != 0;
     entry.calls.insert(visible_call(error));
-    if (std::find(entry.sites.begin(), entry.sites.end(), error.site) == entry.sites.end()) {
+    if (std::ranges::find(entry.sites, error.site) == entry.sites.end()) {
       entry.sites.push_back(error.site);
     }
   }
@@ -269,7 +269,7 @@ class UncheckedCalls {
   explicit UncheckedCalls(const SameCall& same) : same_(same) {}
 
   void add(const FailedCall& error, const FailedCall& noticed) {
-    auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& at) { return same_(*at.first, error); });
+    auto place = std::ranges::find_if(places_, [&](const Place& at) { return same_(*at.first, error); });
     if (place == places_.end()) place = places_.insert(place, Place{&error, &noticed});
     ++place->count;
   }
@@ -329,7 +329,7 @@ std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   for (const FailedCall* error : errors) {
     const FailedCall* late = looks.cause(error);
     const FailedCall* cause = late != nullptr ? late : captures.cause(error);
-    auto story = std::find_if(stories.begin(), stories.end(), [&](const Story& other) { return other.cause == cause; });
+    auto story = std::ranges::find(stories, cause, &Story::cause);
     if (story == stories.end()) story = stories.insert(story, {cause, {}});
     story->calls.push_back(error);
   }
@@ -347,14 +347,14 @@ Errors last_calls(const ProcessRecord& record, const Ending& end, Errors& errors
   }
   std::erase_if(seen, [&](const FailedCall* error) { return is_after_exit(*error, record, end); });
   const auto is_earlier = [](const FailedCall* a, const FailedCall* b) { return a->serial < b->serial; };
-  std::sort(seen.begin(), seen.end(), is_earlier);
+  std::ranges::sort(seen, is_earlier);
   Errors last = last_words(seen);
   if (last.empty() && end.of_process && !end.killed()) {
     if (const FailedCall* expected = last_expected(record)) last.push_back(expected);
   }
   std::copy_if(last.begin(), last.end(), std::back_inserter(errors),
-               [&](const FailedCall* error) { return std::find(errors.begin(), errors.end(), error) == errors.end(); });
-  std::sort(errors.begin(), errors.end(), is_earlier);
+               [&](const FailedCall* error) { return std::ranges::find(errors, error) == errors.end(); });
+  std::ranges::sort(errors, is_earlier);
   return last;
 }
 
@@ -362,7 +362,7 @@ Errors last_calls(const ProcessRecord& record, const Ending& end, Errors& errors
 Story part_of(const Story& story, const Errors& calls) {
   Story part{story.cause, {}};
   std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(part.calls),
-               [&](const FailedCall* call) { return std::find(calls.begin(), calls.end(), call) != calls.end(); });
+               [&](const FailedCall* call) { return std::ranges::find(calls, call) != calls.end(); });
   return part;
 }
 
@@ -383,7 +383,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
            other.kind != Kind::capture_violation;
   };
   std::erase_if(missed, [&](const Failure& other) { return is_before(other) && same(*other.reported, last); });
-  if (!fatal.evidence.proves() || std::none_of(missed.begin(), missed.end(), is_before)) return;
+  if (!fatal.evidence.proves() || std::ranges::none_of(missed, is_before)) return;
   fatal.evidence.add(
       Fact::may_be_earlier,
       "an earlier call of its thread had also failed, and it is unknown which of the two ended the program");
@@ -436,8 +436,8 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
     if (failure.kind != Kind::capture_violation)
       failure.swallowed = swallowed_before(*failure.reported, process.record);
   }
-  std::stable_sort(findings.failures.begin(), findings.failures.end(),
-                   [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
+  std::ranges::stable_sort(findings.failures,
+                           [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
   findings.notes = handled.notes(process, complete, end);
   return findings;
 }

@@ -66,11 +66,10 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   prefer_stale_graphs(found.suspects, picture.record, code);
   prefer_own_kernels(found.suspects, picture.record, code);
   order_by_likelihood(found.suspects);
-  found.other_context = std::all_of(found.suspects.begin(), found.suspects.end(),
-                                    [](const Suspect& suspect) { return suspect.other_context; });
+  found.other_context = std::ranges::all_of(found.suspects, &Suspect::other_context);
   std::vector<std::uint32_t> streams;
   for (const auto& suspect : found.suspects) streams.push_back(suspect.history->index);
-  std::sort(streams.begin(), streams.end());
+  std::ranges::sort(streams);
   found.streams = static_cast<std::size_t>(std::unique(streams.begin(), streams.end()) - streams.begin());
   return found;
 }
@@ -79,13 +78,11 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
 // finished, and all earlier operations must have finished. Returns null if earlier operations may still have been
 // running because the recorder could not wait for them.
 const Suspect* waited_for(const Search& found) {
-  const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
-    return suspect.operation->flags & wire::operation::kAlone;
-  });
+  const auto alone = std::ranges::find_if(
+      found.suspects, [](const Suspect& suspect) { return suspect.operation->flags & wire::operation::kAlone; });
   if (alone == found.suspects.end() || found.missing > 0) return nullptr;
-  const bool beside = std::any_of(found.suspects.begin(), found.suspects.end(), [&](const Suspect& other) {
-    return other.operation->ticks < alone->operation->ticks;
-  });
+  const bool beside = std::ranges::any_of(
+      found.suspects, [&](const Suspect& other) { return other.operation->ticks < alone->operation->ticks; });
   return beside ? nullptr : &*alone;
 }
 
@@ -164,7 +161,7 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
     return "hooks saw no operation: the program calls the driver through addresses that it looked up before it "
            "initialised CUDA (use --watch-by=cupti)";
   }
-  if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {
+  if (std::ranges::any_of(record.operations, is_of_unknown_stream)) {
     return "the streams of operations that may have been running were not recorded";
   }
   return "every recorded operation had finished before the error appeared";

@@ -16,7 +16,7 @@ bool has_frame(const ProcessRecord& record, const Operation& operation, Wanted w
   const session::Site* site = session::by_id(record.sites, operation.site);
   const auto* stack = site == nullptr ? nullptr : session::by_id(record.python_stacks, site->python);
   if (stack == nullptr) return false;
-  return std::any_of(stack->frames.begin(), stack->frames.end(), [&](const session::RawPythonFrame& frame) {
+  return std::ranges::any_of(stack->frames, [&](const session::RawPythonFrame& frame) {
     const session::Code* code = session::by_id(record.codes, frame.code);
     return code != nullptr && wanted(code->file, code->qualified_name);
   });

@@ -188,7 +188,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   const auto words = std::span(there.graph_words).subspan(first - 1, graph->nodes.size());
   std::vector<std::uint32_t> left;
   for (const std::uint32_t node : nodes_under_way(*graph, words)) {
-    if (std::binary_search(nodes.able.begin(), nodes.able.end(), node)) left.push_back(node);
+    if (std::ranges::binary_search(nodes.able, node)) left.push_back(node);
   }
   if (left.empty()) return;
   nodes.able = std::move(left);
@@ -205,8 +205,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
       failure.candidates.push_back(candidate_of(launch, group, *nodes.graph));
     }
   }
-  const std::size_t checking = static_cast<std::size_t>(
-      std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
+  const std::size_t checking = static_cast<std::size_t>(std::ranges::count_if(nodes.groups, &Group::checks_data));
   if (nodes.watched && nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.evidence.add(
@@ -251,8 +250,8 @@ bool hides_nodes(const Graph& graph) {
 bool launches_checking_kernel(const session::Operation& operation, const ProcessRecord& record) {
   if (operation.kind != wire::operation::Kind::graph) return false;
   const Graph* graph = session::by_id(record.graphs, operation.graph);
-  return graph != nullptr && std::any_of(graph->nodes.begin(), graph->nodes.end(),
-                                         [&](const GraphNode& node) { return checks_data(node, record); });
+  return graph != nullptr &&
+         std::ranges::any_of(graph->nodes, [&](const GraphNode& node) { return checks_data(node, record); });
 }
 
 void name_graph_nodes(Failure& failure) {

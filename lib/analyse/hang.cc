@@ -35,7 +35,7 @@ const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStrea
 // If nothing shows which stream has unfinished work: returns all streams for which a thread may be waiting.
 std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
   std::vector<const UnfinishedStream*> streams;
-  if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
+  if (std::ranges::none_of(work.threads, waits)) return streams;
   for (const UnfinishedStream& stream : work.streams) streams.push_back(&stream);
   return streams;
 }
@@ -57,8 +57,8 @@ std::string because_several(std::size_t operations, const std::vector<const Unfi
   const std::size_t all = operations + missing;
   std::string text = all == 1 ? "1 operation" : fmt::format("any of {} operations", all);
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
-  const bool may_wait = std::any_of(streams.begin(), streams.end(),
-                                    [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
+  const bool may_wait =
+      std::ranges::any_of(streams, [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
   text += all == 1   ? " may be the unfinished one"
           : may_wait ? " may be the unfinished one, because streams may wait for each other"
                      : " may be the unfinished one, because no marker separates them";
@@ -82,16 +82,14 @@ std::string because(const StreamWait* wait) {
 }
 
 const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operation* operation) {
-  const auto found = std::find_if(stream.waits.begin(), stream.waits.end(),
-                                  [&](const StreamWait& wait) { return wait.operation == operation; });
+  const auto found = std::ranges::find(stream.waits, operation, &StreamWait::operation);
   return found == stream.waits.end() ? nullptr : &*found;
 }
 
 // Returns the first stream with a candidate; there must be one. Other streams may have only work that cannot block,
 // such as an event record.
 const UnfinishedStream& first_to_stand(const std::vector<const UnfinishedStream*>& streams) {
-  return **std::find_if(streams.begin(), streams.end(),
-                        [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
+  return **std::ranges::find_if(streams, [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
 }
 
 }  // namespace
@@ -139,8 +137,8 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
   const UnfinishedWork work = unfinished_work(process.record);
   std::vector<const UnfinishedStream*> streams = standing_streams(work);
   if (streams.empty()) streams = possible_streams(work);
-  const bool any = std::any_of(streams.begin(), streams.end(),
-                               [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
+  const bool any =
+      std::ranges::any_of(streams, [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
   return any ? hang_of(process, streams, who_waits(work, first_to_stand(streams)), seconds) : std::nullopt;
 }
 
@@ -151,7 +149,7 @@ bool in_collective(const Failure& hang) {
   const auto is = [&](const Candidate& candidate) {
     return launches_collective(record, *candidate.operation) || (knows && launches_nccl(record, *candidate.operation));
   };
-  return hang.kind == Kind::hang && std::all_of(hang.candidates.begin(), hang.candidates.end(), is);
+  return hang.kind == Kind::hang && std::ranges::all_of(hang.candidates, is);
 }
 
 std::optional<Failure> hang_until_end(const session::Process& process) {
@@ -228,8 +226,7 @@ session::Stall stall_of(const Failure& hang) {
 std::optional<Failure> hang_again(const session::Process& process, const session::Stall& stall) {
   const session::ProcessRecord& record = process.record;
   const bool usable = !stall.operations.empty() && fits(stall.recorded, record) && fits(stall.write, record) &&
-                      std::all_of(stall.operations.begin(), stall.operations.end(),
-                                  [&](const auto& each) { return fits(each, record); });
+                      std::ranges::all_of(stall.operations, [&](const auto& each) { return fits(each, record); });
   if (!usable) return std::nullopt;
   Failure failure;
   failure.kind = Kind::hang;

@@ -1,6 +1,7 @@
 #include "analyse/memory.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -53,7 +54,7 @@ AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   const auto last = [](const Allocation* a, const Allocation* b) {
     return std::tie(a->freed, a->serial) < std::tie(b->freed, b->serial);
   };
-  std::stable_sort(freed.begin(), freed.end(), last);
+  std::ranges::stable_sort(freed, last);
   for (const Allocation* allocation : live) {
     assign(live_, *allocation);
     ends_.emplace(allocation->address + allocation->bytes, allocation);
@@ -117,8 +118,7 @@ Whereabouts AllocationMap::find(std::uint64_t address) const {
 
 bool wanted_host_memory(const session::FailedCall& error) {
   constexpr std::string_view kHostCalls[] = {"cuMemAllocHost", "cuMemHostAlloc", "cuMemHostRegister"};
-  return std::any_of(std::begin(kHostCalls), std::end(kHostCalls),
-                     [&](std::string_view call) { return error.call.starts_with(call); });
+  return std::ranges::any_of(kHostCalls, [&](std::string_view call) { return error.call.starts_with(call); });
 }
 
 std::vector<MemoryChange> memory_changes(const ProcessRecord& record, const session::FailedCall& error) {
@@ -127,7 +127,7 @@ std::vector<MemoryChange> memory_changes(const ProcessRecord& record, const sess
     steps.emplace_back(allocation->made, true, allocation->bytes);
     if (!is_live(*allocation, error.ticks)) steps.emplace_back(allocation->freed, false, allocation->bytes);
   }
-  std::sort(steps.begin(), steps.end());
+  std::ranges::sort(steps);
   std::vector<MemoryChange> changes;
   std::uint64_t now = 0;
   for (const auto& [ticks, grew, bytes] : steps) {
@@ -150,8 +150,7 @@ MemoryUse memory_use(const ProcessRecord& record, const session::FailedCall& err
   }
   for (const MemoryChange& change : memory_changes(record, error)) use.peak = std::max(use.peak, change.bytes);
   for (const auto& [site, holder] : by_site) use.holders.push_back(holder);
-  std::stable_sort(use.holders.begin(), use.holders.end(),
-                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(use.holders, std::greater<>(), &MemoryHolder::bytes);
   return use;
 }
 

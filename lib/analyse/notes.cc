@@ -123,7 +123,7 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
 }
 
 void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
-  const auto unmarked = std::count_if(record.contexts.begin(), record.contexts.end(), [](const auto& context) {
+  const auto unmarked = std::ranges::count_if(record.contexts, [](const auto& context) {
     return context.state != wire::context::State::free && context.markers != wire::context::Markers::on;
   });
   if (unmarked > 0) {

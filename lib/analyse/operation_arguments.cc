@@ -155,8 +155,8 @@ OperationArgument stale_argument(const Failure& failure) {
                                         : fmt::format("the parameter at byte {}", stale.offset);
   if (node != nullptr && node->type != wire::graph_node::kKernel) name = stale.offset == 0 ? "destination" : "source";
   const auto& all = failure.process->record.allocations;
-  const auto freed = std::find_if(all.begin(), all.end(),
-                                  [&](const auto& allocation) { return allocation.serial == stale.allocation; });
+  const auto freed =
+      std::ranges::find_if(all, [&](const auto& allocation) { return allocation.serial == stale.allocation; });
   return {std::move(name),
           "",
           stale.address,
@@ -198,10 +198,9 @@ const std::string* kernel_of(const ProcessRecord& record, const Operation& opera
 }
 
 const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
-  const auto found =
-      std::find_if(record.arguments.begin(), record.arguments.end(), [&](const session::Arguments& arguments) {
-        return arguments.thread == operation.thread && arguments.serial == operation.serial;
-      });
+  const auto found = std::ranges::find_if(record.arguments, [&](const session::Arguments& arguments) {
+    return arguments.thread == operation.thread && arguments.serial == operation.serial;
+  });
   return found == record.arguments.end() ? nullptr : &*found;
 }
 
@@ -230,8 +229,7 @@ bool is_given_freed_memory(const ProcessRecord& record, const Operation& operati
   };
   if (wire::operation::has_bytes(operation.kind)) return is_freed(operation.destination) || is_freed(operation.source);
   const session::Arguments* kept = kept_arguments(record, operation);
-  return kept != nullptr &&
-         std::any_of(kept->parameters.begin(), kept->parameters.end(), [&](const session::Parameter& parameter) {
+  return kept != nullptr && std::ranges::any_of(kept->parameters, [&](const session::Parameter& parameter) {
            if (parameter.bytes.size() > kSmallStructure) return false;
            for (std::size_t at = (8 - parameter.offset % 8) % 8; at + 8 <= parameter.bytes.size(); at += 8) {
              if (is_freed(number_at<std::uint64_t>(parameter.bytes, at))) return true;
@@ -243,7 +241,7 @@ bool is_given_freed_memory(const ProcessRecord& record, const Operation& operati
 const Operation* refused_operation(const ProcessRecord& record, const session::FailedCall& error) {
   if (error.started == 0) return nullptr;
   const auto& all = record.operations;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Operation& operation) {
+  const auto found = std::ranges::find_if(all, [&](const Operation& operation) {
     return operation.thread == error.thread && operation.serial == error.operation &&
            operation.ticks >= error.started && operation.ticks <= error.ticks;
   });

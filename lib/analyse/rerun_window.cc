@@ -72,7 +72,7 @@ std::uint32_t first_saved(const Candidate& candidate) {
 // Returns false if other nodes of the same launch may have failed, because the saved node may then be the wrong one.
 bool names_its_node(const Failure& failure, const Candidate& candidate) {
   if (&candidate == &failure.candidates.front() && failure.kind != Kind::async_error) return true;
-  return std::none_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& other) {
+  return std::ranges::none_of(failure.candidates, [&](const Candidate& other) {
     return &other != &candidate && other.operation == candidate.operation;
   });
 }
@@ -87,8 +87,7 @@ class SavedNodes {
     const auto* kernel = session::by_id(record.functions, candidate.node->function);
     const Key key = kernel == nullptr ? 0 : wire::site_key::of_function(*kernel);
     const Place place = {candidate.node_index, candidate.nodes_of_graph, key};
-    const auto known =
-        std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node.first == place; });
+    const auto known = std::ranges::find_if(nodes_, [&](const auto& node) { return node.first == place; });
     if (known != nodes_.end()) {
       known->second = std::min(known->second, first_saved(candidate));
     } else if (nodes_.size() < wire::window::kMostNodes) {

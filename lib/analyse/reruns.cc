@@ -20,7 +20,7 @@ using session::Process;
 
 // Returns whether the process has an interpreter, but the hook neither ran nor left a note that says why.
 bool hook_never_ran(const session::ProcessRecord& record) {
-  const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
+  const bool told = std::ranges::any_of(record.notes, [](const session::Note& note) {
     const NoteCode code = note_code(note.code);
     return code == NoteCode::python_hook_off || code == NoteCode::python_stacks_off;
   });
@@ -31,7 +31,7 @@ bool hook_never_ran(const session::ProcessRecord& record) {
 std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
 
 std::ptrdiff_t count(const std::vector<Rerun>& reruns, Rerun::Outcome outcome) {
-  return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
+  return std::ranges::count(reruns, outcome, &Rerun::outcome);
 }
 
 // Returns how many reruns show whether the failure recurs.
@@ -83,7 +83,7 @@ std::string meaning_of(const std::vector<Rerun>& reruns, std::ptrdiff_t passed, 
 void add_rerun_notes(const std::vector<Process>& processes, const session::Pass& pass, std::size_t number,
                      std::vector<Note>& notes) {
   const auto is_frozen = [](const Process& process) { return process.record.state == wire::area::State::frozen; };
-  if (pass.failed_after && std::none_of(processes.begin(), processes.end(), is_frozen)) {
+  if (pass.failed_after && std::ranges::none_of(processes, is_frozen)) {
     notes.push_back({NoteCode::rerun_lost, fmt::format("rerun {} failed, but its recording is lost or was never "
                                                        "stored, so this report does not show what it proved",
                                                        number)});
@@ -91,7 +91,7 @@ void add_rerun_notes(const std::vector<Process>& processes, const session::Pass&
   for (const Process& process : processes) {
     for (const Note& note : coverage_notes(process, processes.size() > 1)) {
       const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
-      if (std::any_of(notes.begin(), notes.end(), same)) continue;
+      if (std::ranges::any_of(notes, same)) continue;
       notes.push_back({note.code, fmt::format("rerun {}: {}", number, note.text)});
     }
     if (pass.values && hook_never_ran(process.record)) {
@@ -109,7 +109,7 @@ void settle_disturbed(std::vector<Rerun>& reruns) {
     constexpr auto kPassed = Rerun::Outcome::did_not_fail;
     return one.disturbed && !next.disturbed && one.outcome == kPassed && next.outcome == kPassed;
   };
-  if (std::adjacent_find(reruns.begin(), reruns.end(), same) == reruns.end()) return;
+  if (std::ranges::adjacent_find(reruns, same) == reruns.end()) return;
   for (Rerun& rerun : reruns) rerun.disturbed = false;
 }
 
@@ -134,8 +134,8 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
 // Adds to the failure's reasons that it did not recur. `reruns` contains only reruns of unedited source.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto passed = count(reruns, Rerun::Outcome::did_not_fail);
-  const auto again = std::count_if(reruns.begin(), reruns.end(),
-                                   [](const Rerun& rerun) { return rerun.came_back() && !rerun.disturbed; });
+  const auto again =
+      std::ranges::count_if(reruns, [](const Rerun& rerun) { return rerun.came_back() && !rerun.disturbed; });
   if (passed == 0 && again == 0) {
     say_not_reached(reruns, failure);
   } else if (passed > 0 && again > 0) {
@@ -157,8 +157,7 @@ std::vector<Failure> failures_of(const std::vector<Process>& processes) {
     const auto& record = failure.process->record;
     return std::tuple(!failure.evidence.proves(), record.unix_seconds(record.frozen_ticks));
   };
-  std::stable_sort(failures.begin(), failures.end(),
-                   [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(failures, [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
   return failures;
 }
 
@@ -189,7 +188,7 @@ class Counterparts {
   bool may_match(std::size_t failure, std::size_t again) const {
     if (first_[failure] == again_[again]) return true;
     const auto has = [](const std::vector<Part>& parts, const Part& part) {
-      return std::find(parts.begin(), parts.end(), part) != parts.end();
+      return std::ranges::find(parts, part) != parts.end();
     };
     return !has(again_, first_[failure]) && !has(first_, again_[again]);
   }
@@ -205,10 +204,9 @@ std::uint64_t waits_of(const std::vector<Process>& processes) {
 }
 
 bool gave_up(const std::vector<Process>& processes) {
-  return std::any_of(processes.begin(), processes.end(), [](const Process& process) {
+  return std::ranges::any_of(processes, [](const Process& process) {
     const auto& notes = process.record.notes;
-    return std::any_of(notes.begin(), notes.end(),
-                       [](const auto& note) { return note_code(note.code) == NoteCode::wait_given_up; });
+    return std::ranges::any_of(notes, [](const auto& note) { return note_code(note.code) == NoteCode::wait_given_up; });
   });
 }
 
@@ -225,9 +223,9 @@ std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& ke
 // Returns whether a process of the rerun made every call that may have failed in the first run.
 bool came_to(const Failure& failure, const std::vector<Process>& processes) {
   const SiteKeys keys(failure.process->record);
-  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+  return std::ranges::any_of(processes, [&](const Process& process) {
     const SiteKeys keys_again(process.record);
-    return std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& candidate) {
+    return std::ranges::all_of(failure.candidates, [&](const Candidate& candidate) {
       const session::Operation& operation = *candidate.operation;
       const Key whole = keys.of_site(operation.site), hooked = keys.of_hooked_site(operation.site);
       const std::uint64_t least = std::max<std::uint64_t>(operation.site_ordinal, 1);
@@ -241,7 +239,7 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   using Outcome = Rerun::Outcome;
   if (pass.cut_short) return Outcome::cut_short;
   const auto disabled = [](const Process& process) { return process.record.state == wire::area::State::disabled; };
-  if (!processes.empty() && std::all_of(processes.begin(), processes.end(), disabled)) return Outcome::not_recorded;
+  if (!processes.empty() && std::ranges::all_of(processes, disabled)) return Outcome::not_recorded;
   if (!pass.kept_from.empty()) return Outcome::kept_from;
   bool any = false;
   for (const Failure& failure : failures) {
@@ -263,9 +261,8 @@ bool has_delivery(const std::vector<Process>& processes, session::DeliveryKind k
 bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
   if (rerun.traced) return true;
   if (!pass.values) return false;
-  const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
-    return session::has(process.record, session::Property::python_hook);
-  });
+  const bool stood = std::ranges::any_of(
+      processes, [](const Process& process) { return session::has(process.record, session::Property::python_hook); });
   const bool saw_operators = has_delivery(processes, session::DeliveryKind::call);
   if (rerun.outcome == Rerun::Outcome::did_not_fail) return saw_operators || (stood && rerun.end.bad);
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
@@ -332,8 +329,8 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
             const std::vector<Process>& processes, std::span<Failure> failures) {
   Rerun rerun;
   rerun.end = ending(pass.end);
-  rerun.other_text = std::any_of(failures.begin(), failures.end(),
-                                 [&](const Failure& failure) { return !rewritten_of(failure, pass).empty(); });
+  rerun.other_text =
+      std::ranges::any_of(failures, [&](const Failure& failure) { return !rewritten_of(failure, pass).empty(); });
   if (!waits_for_operations(pass.kind)) {
     rerun.outcome = Rerun::Outcome::not_watched;
     rerun.failed_unwatched = failed_unwatched(record, pass);
@@ -382,12 +379,11 @@ void add_other(const Rerun& rerun, const std::vector<Failure>& as_first_run, con
   const auto shows_it = [&](const Failure& failure) {
     return lead_key(failure) == key && (failure.rewritten.empty() || !rerun.other_text);
   };
-  if (std::any_of(failures.begin(), failures.end(), shows_it)) return;
+  if (std::ranges::any_of(failures, shows_it)) return;
   Failure other = *rerun.failure;
-  const bool unread =
-      std::any_of(as_first_run.begin(), as_first_run.end(), [](const Failure& failure) { return failure.damaged; });
-  const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
-                                     [&](const Failure& failure) { return shares_code(failure, other); });
+  const bool unread = std::ranges::any_of(as_first_run, &Failure::damaged);
+  const bool suspected =
+      std::ranges::any_of(as_first_run, [&](const Failure& failure) { return shares_code(failure, other); });
   other.evidence.prepend(rerun.other_text ? "in a rerun of an edited source, " : "in a rerun, ");
   if (!rerun.other_text) {
     other.evidence.add(suspected                   ? "the first run suspected it too"

@@ -17,7 +17,7 @@ using session::ProcessRecord;
 using session::StalePointer;
 
 const Allocation* freed_before(const ProcessRecord& record, const StalePointer& stale, const Operation& launch) {
-  const auto freed = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
+  const auto freed = std::ranges::find_if(record.allocations, [&](const Allocation& each) {
     return each.serial == stale.allocation && each.freed != 0 && each.freed <= launch.ticks &&
            stale.address - each.address < each.bytes;
   });
@@ -44,7 +44,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
 
 // Returns the allocation that contained the address at `ticks`; null if there was none.
 const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
-  const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
+  const auto found = std::ranges::find_if(record.allocations, [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;
   });
   return found == record.allocations.end() ? nullptr : &*found;
@@ -87,8 +87,8 @@ const Allocation* missed_by(const ProcessRecord& record, const StalePointer& sta
 
 bool have_one_launch(const Failure& failure) {
   const Operation* launch = failure.candidates.front().operation;
-  return std::all_of(failure.candidates.begin(), failure.candidates.end(),
-                     [&](const Candidate& candidate) { return candidate.operation == launch; });
+  return std::ranges::all_of(failure.candidates,
+                             [&](const Candidate& candidate) { return candidate.operation == launch; });
 }
 
 void blame(Failure& failure, const StalePointer& stale) {
@@ -113,8 +113,8 @@ void blame_earlier_pointer(Failure& failure) {
   const Operation& launch = *failure.candidates.front().operation;
   if ((launch.graph_flags & wire::operation::kGraphRepointed) != 0) return;
   for (const StalePointer& stale : record.stale_pointers) {
-    const auto first = std::find_if(record.operations.begin(), record.operations.end(),
-                                    [&](const Operation& operation) { return is_launch(operation, stale); });
+    const auto first = std::ranges::find_if(record.operations,
+                                            [&](const Operation& operation) { return is_launch(operation, stale); });
     const Allocation* freed = stale.in_structure ? nullptr : missed_by(record, stale, launch);
     if (freed == nullptr || first == record.operations.end() || first->argument != launch.argument ||
         first->graph != launch.graph || first->ticks >= launch.ticks) {
@@ -136,8 +136,8 @@ std::optional<Failure> stale_replay(const session::Process& process) {
   if (record.frozen_code != 0) return std::nullopt;
   for (const StalePointer& stale : record.stale_pointers) {
     if (stale.in_structure) continue;
-    const auto launch = std::find_if(record.operations.begin(), record.operations.end(),
-                                     [&](const Operation& operation) { return is_launch(operation, stale); });
+    const auto launch = std::ranges::find_if(record.operations,
+                                             [&](const Operation& operation) { return is_launch(operation, stale); });
     if (launch == record.operations.end() || launch->result != 0) continue;
     const Allocation* freed = freed_before(record, stale, *launch);
     if (freed == nullptr) continue;

@@ -286,7 +286,7 @@ std::vector<session::Stall> StallRule::judge(double now, const session::Process&
     if (note_blocked(graph, place, now)) continue;
     // Streams that wait for each other have one cause, so they are reported together.
     const std::vector<std::size_t> together = graph.with_reached(place);
-    const bool told = std::any_of(together.begin(), together.end(), [&](std::size_t each) { return graph.told(each); });
+    const bool told = std::ranges::any_of(together, [&](std::size_t each) { return graph.told(each); });
     if (told || graph.stream(place).candidates.empty() || graph.may_not_have_begun(place, process.record)) continue;
     stalls.push_back(found(process, graph, together, now));
     head.stall = stalls_++;

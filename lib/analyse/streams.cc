@@ -18,7 +18,7 @@ bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->tick
 // The records are usually sorted already, and checking is much cheaper than sorting.
 template <typename Item, typename Earlier>
 void sort(std::vector<Item>& items, Earlier is_earlier) {
-  if (!std::is_sorted(items.begin(), items.end(), is_earlier)) std::sort(items.begin(), items.end(), is_earlier);
+  if (!std::ranges::is_sorted(items, is_earlier)) std::ranges::sort(items, is_earlier);
 }
 
 auto first_since(const std::vector<const Operation*>& records, std::uint64_t ticks) {
@@ -53,7 +53,7 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(recor
     const bool launched = operation.kind == wire::operation::Kind::graph && was_queued(operation);
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
-  std::sort(of_any_event_.begin(), of_any_event_.end());
+  std::ranges::sort(of_any_event_);
   for (auto& ticks : calls_) sort(ticks, std::less<>());
   for (auto& [event, threads] : records_) {
     for (auto& [thread, records] : threads) sort(records, earlier);
@@ -76,7 +76,7 @@ const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) cons
 }
 
 bool EventLog::may_be_superseded(const Operation& record, std::uint64_t until) const {
-  const auto next = std::upper_bound(of_any_event_.begin(), of_any_event_.end(), record.ticks);
+  const auto next = std::ranges::upper_bound(of_any_event_, record.ticks);
   return (next != of_any_event_.end() && *next < until) || !process_.sees_events_at(until);
 }
 
@@ -97,8 +97,7 @@ std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;
   if (operation.thread >= calls_.size()) return kNever;
   const auto& ticks = calls_[operation.thread];
-  if (const auto next = std::upper_bound(ticks.begin(), ticks.end(), operation.ticks); next != ticks.end())
-    return *next;
+  if (const auto next = std::ranges::upper_bound(ticks, operation.ticks); next != ticks.end()) return *next;
   const session::Thread& thread = process_.threads[operation.thread];
   const bool inside = thread.call_domain != wire::error::Domain::none;
   return inside && thread.call_ticks > operation.ticks ? thread.call_ticks : kNever;
@@ -131,12 +130,12 @@ EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, 
     }
   }
   possible.before = !before.empty();
-  const auto last = std::max_element(before.begin(), before.end(), earlier);
+  const auto last = std::ranges::max_element(before, earlier);
   for (const Operation* record : before) {
     if (record == *last || returned_by(*record) > (*last)->ticks) possible.recordings.push_back(record);
   }
   const std::uint64_t since = before.empty() ? 0 : (*last)->ticks;
-  const auto by_graph = std::lower_bound(of_any_event_.begin(), of_any_event_.end(), since);
+  const auto by_graph = std::ranges::lower_bound(of_any_event_, since);
   possible.complete = since >= certain_since_ && process_.sees_events_at(given) &&
                       (by_graph == of_any_event_.end() || *by_graph >= given);
   return possible;
@@ -181,8 +180,8 @@ std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std:
   if (records.empty()) return published == 0 ? 0 : kNothing;
   // The records are usually in ascending order of serial, so reversing them puts the newest first.
   const auto newer = [](const auto* a, const auto* b) { return a->serial > b->serial; };
-  std::reverse(records.begin(), records.end());
-  if (!std::is_sorted(records.begin(), records.end(), newer)) std::sort(records.begin(), records.end(), newer);
+  std::ranges::reverse(records);
+  if (!std::ranges::is_sorted(records, newer)) std::ranges::sort(records, newer);
   if (records.front()->serial < published) return kNothing;
   const Operation* oldest = records.front();
   for (const Operation* next : records) {
@@ -209,14 +208,14 @@ std::vector<std::uint64_t> threads_complete_since(const ProcessRecord& record) {
 
 std::uint64_t complete_since(const ProcessRecord& record) {
   const std::vector<std::uint64_t> threads = threads_complete_since(record);
-  return threads.empty() ? 0 : *std::max_element(threads.begin(), threads.end());
+  return threads.empty() ? 0 : *std::ranges::max_element(threads);
 }
 
 IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_since(record)) {
   for (const auto& operation : record.operations) {
     if (wire::operation::has_ordinal(operation.kind)) ticks_.push_back(operation.ticks);
   }
-  std::sort(ticks_.begin(), ticks_.end());
+  std::ranges::sort(ticks_);
   if (record.dropped_operations > 0) return;
   if (complete_since_ == 0) {
     countable_ = true;
@@ -231,7 +230,7 @@ IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_s
 std::optional<std::uint64_t> IssueOrder::ordinal(const Operation& operation) const {
   if (operation.issued != 0) return operation.issued;
   if (!countable_ || operation.ticks < complete_since_) return std::nullopt;
-  const auto after = std::upper_bound(ticks_.begin(), ticks_.end(), operation.ticks);
+  const auto after = std::ranges::upper_bound(ticks_, operation.ticks);
   return lost_ + static_cast<std::uint64_t>(after - ticks_.begin());
 }
 
@@ -327,7 +326,7 @@ std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histo
       if (open && certain) waits.push_back(operation);
     }
   }
-  std::sort(waits.begin(), waits.end(), [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+  std::ranges::sort(waits, [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
   return waits;
 }
 

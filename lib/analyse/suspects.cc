@@ -39,7 +39,7 @@ bool waited_for_itself(const Operation& operation) {
 
 template <typename Predicate>
 void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
-  if (std::all_of(suspects.begin(), suspects.end(), excluded)) return;
+  if (std::ranges::all_of(suspects, excluded)) return;
   std::erase_if(suspects, excluded);
 }
 
@@ -69,9 +69,8 @@ void drop_refused(std::vector<Suspect>& suspects) {
   if (suspects.empty() || !refused(suspects.front())) return;
   // Only the order of the calls is left as evidence: the first call returned its own error, and later ones were
   // refused.
-  const auto earliest = std::min_element(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
-    return a.operation->ticks < b.operation->ticks;
-  });
+  const auto earliest = std::ranges::min_element(
+      suspects, [](const Suspect& a, const Suspect& b) { return a.operation->ticks < b.operation->ticks; });
   suspects = {*earliest};
 }
 
@@ -111,8 +110,8 @@ void prefer_stale_graphs(std::vector<Suspect>& suspects, const session::ProcessR
   }
   if (latest == nullptr) return;
   const AllocationMap map(record, latest->ticks);
-  if (std::any_of(suspects.begin(), suspects.end(),
-                  [&](const Suspect& suspect) { return is_given_freed_memory(record, *suspect.operation, map); })) {
+  if (std::ranges::any_of(
+          suspects, [&](const Suspect& suspect) { return is_given_freed_memory(record, *suspect.operation, map); })) {
     for (Suspect& suspect : suspects) suspect.uses_freed = false;
   }
 }
@@ -140,8 +139,7 @@ void order_by_likelihood(std::vector<Suspect>& suspects) {
                       suspect.other_context, !runs_kernels(suspect.operation->kind), suspect.start_unsure,
                       !suspect.own_kernel, !suspect.first, suspect.operation->ticks);
   };
-  std::stable_sort(suspects.begin(), suspects.end(),
-                   [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(suspects, [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
 }
 
 std::string reason(const Suspect& suspect) {

@@ -50,8 +50,7 @@ class UnfinishedSearch {
     const auto age = [](const UnfinishedStream& stream) {
       return stream.operations.empty() ? 0 : stream.operations.front()->ticks;
     };
-    std::stable_sort(work_.streams.begin(), work_.streams.end(),
-                     [&](const auto& a, const auto& b) { return age(a) < age(b); });
+    std::ranges::stable_sort(work_.streams, [&](const auto& a, const auto& b) { return age(a) < age(b); });
     return std::move(work_);
   }
 
@@ -99,8 +98,7 @@ class UnfinishedSearch {
       }
       work_.threads.push_back(waiting);
     }
-    std::stable_sort(work_.threads.begin(), work_.threads.end(),
-                     [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
+    std::ranges::stable_sort(work_.threads, {}, &WaitingThread::since);
   }
 
   // Returns the recording of the event that the thread waits for. If several recordings are possible and all are on one
@@ -206,7 +204,7 @@ class UnfinishedSearch {
   bool passes(const Operation& wait) const {
     const EventLog::Possible possible = events_.possible(wait);
     const auto& all = possible.recordings;
-    return possible.complete && std::all_of(all.begin(), all.end(), [&](const Operation* recorded) {
+    return possible.complete && std::ranges::all_of(all, [&](const Operation* recorded) {
              if (recorded->ordinal == 0 || recorded->stream >= histories_.size()) return false;
              return recorded->stream == wait.stream || finished(*recorded);
            });
@@ -269,10 +267,10 @@ class UnfinishedSearch {
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
-    const bool one_thread = std::all_of(other.operations.begin(), other.operations.end(),
-                                        [&](const Operation* operation) { return operation->thread == oldest.thread; });
+    const bool one_thread = std::ranges::all_of(
+        other.operations, [&](const Operation* operation) { return operation->thread == oldest.thread; });
     const std::vector<const Operation*>& operations = histories_[stream.index].operations;
-    return std::any_of(operations.begin(), operations.end(), [&](const Operation* operation) {
+    return std::ranges::any_of(operations, [&](const Operation* operation) {
       const bool counts =
           operation->ordinal > stream.completed && (stream.bound == 0 || operation->ordinal <= stream.shown_by);
       return counts && (!one_thread || operation->thread != oldest.thread || oldest.ticks < operation->ticks);
@@ -342,7 +340,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
   }
   std::vector<bool> standing = reached_from(rest, others);
   for (const std::size_t i : sources) standing[i] = true;
-  if (std::any_of(anybody.begin(), anybody.end(), [&](std::size_t i) { return standing[i]; })) {
+  if (std::ranges::any_of(anybody, [&](std::size_t i) { return standing[i]; })) {
     standing.assign(standing.size(), true);
   }
   std::vector<const UnfinishedStream*> found;

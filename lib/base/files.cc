@@ -129,7 +129,7 @@ std::vector<std::string> names_in(const FileDescriptor& folder) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

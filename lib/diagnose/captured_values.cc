@@ -1,6 +1,7 @@
 // Adds the values that cudadiag's Python hook captured in reruns, and where a bad value came from.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,8 +74,7 @@ void add_watched(Finding& finding, const analyse::Failure& failure) {
 }
 
 Location line_of_user(const symbolize::SourceStack& stack) {
-  const auto user =
-      std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
+  const auto user = std::ranges::find_if(stack.python, [](const auto& frame) { return frame.user; });
   if (user == stack.python.end()) return {};
   return {user->file, user->function, symbolize::Language::python, "", "", user->line};
 }
@@ -89,7 +89,7 @@ TensorMemory tensor_memory(const session::Process& process, const session::Deliv
   memory.largest_free = from.largest_free;
   for (const auto& holder : from.holders) {
     const Location location = line_of_user(symbolizer.stack(process, holder.frames));
-    const auto same = std::find_if(memory.holders.begin(), memory.holders.end(), [&](const MemoryHolder& other) {
+    const auto same = std::ranges::find_if(memory.holders, [&](const MemoryHolder& other) {
       return other.location.file == location.file && other.location.line == location.line;
     });
     if (same == memory.holders.end()) {
@@ -99,8 +99,7 @@ TensorMemory tensor_memory(const session::Process& process, const session::Deliv
       same->count += static_cast<std::size_t>(holder.count);
     }
   }
-  std::stable_sort(memory.holders.begin(), memory.holders.end(),
-                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(memory.holders, std::greater<>(), &MemoryHolder::bytes);
   for (const auto& exception : from.exceptions) {
     memory.exceptions.push_back(
         {exception.type, {exception.file, "", symbolize::Language::python, "", "", exception.line}, exception.bytes});
@@ -167,7 +166,7 @@ struct Traced {
 bool is_line_of(const Finding& finding, const Location& line) {
   if (line.line == 0) return false;
   if (same_line(line, finding.location) || (finding.caller && same_line(line, *finding.caller))) return true;
-  return std::any_of(finding.related.begin(), finding.related.end(), [&](const Related& related) {
+  return std::ranges::any_of(finding.related, [&](const Related& related) {
     return related.role == Role::backward && same_line(line, related.location);
   });
 }
@@ -212,8 +211,8 @@ std::vector<OriginStep> steps_of(const Traced& traced, const symbolize::Symboliz
 }  // namespace
 
 bool names_bad_value(const Finding& finding) {
-  return std::any_of(finding.arguments.begin(), finding.arguments.end(),
-                     [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
+  return std::ranges::any_of(finding.arguments,
+                             [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
 }
 
 void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,

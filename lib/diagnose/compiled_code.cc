@@ -76,7 +76,7 @@ void read_comment(std::string_view comment, GeneratedKernel& kernel) {
 // stream=stream0)".
 std::string_view called_at(std::string_view line) {
   const std::string_view text = trim(line);
-  const auto end = std::find_if_not(text.begin(), text.end(), is_name);
+  const auto end = std::ranges::find_if_not(text, is_name);
   const std::string_view name = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   const std::string_view rest = text.substr(name.size());
   return rest.starts_with(".run(") || rest.starts_with("(") ? name : "";
@@ -116,7 +116,7 @@ GeneratedKernel kernel_at(std::string_view generated, int line) {
   // Read the comments above the kernel's definition.
   const std::string_view name = called_at(lines[at]);
   const std::string begin = std::string(name) + " = async_compile.";
-  const auto own = std::find_if(lines.begin(), lines.end(), [&](auto each) { return each.starts_with(begin); });
+  const auto own = std::ranges::find_if(lines, [&](auto each) { return each.starts_with(begin); });
   if (name.empty() || own == lines.end()) return kernel;
   auto first = own;
   while (first != lines.begin() && std::prev(first)->starts_with("#")) --first;
@@ -140,8 +140,7 @@ bool indexes(const SourceNode& node) {
                                                        "_unsafe_index",    "_unsafe_index_put",
                                                        "embedding_bag",    "_embedding_bag",
                                                        "take_along_dim",   "one_hot"};
-  return std::any_of(node.operators.begin(), node.operators.end(),
-                     [](const std::string& each) { return kIndexing.contains(each); });
+  return std::ranges::any_of(node.operators, [](const std::string& each) { return kIndexing.contains(each); });
 }
 
 std::size_t indentation(std::string_view line) { return line.find_first_not_of(" \t"); }
@@ -183,7 +182,7 @@ bool assigns(std::string_view line, std::string_view name) {
   std::string_view part = assigned_part(line);
   part = part.substr(0, part.find(':'));
   const std::vector<std::string> names = listed(part);
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool calls(std::string_view line, std::string_view name) {
@@ -217,8 +216,7 @@ std::vector<std::size_t> lines_of_node(const std::vector<std::string_view>& line
   if (found.size() > 1) {
     // If several lines assign the name, keep those that call the operator.
     std::erase_if(found, [&](std::size_t at) {
-      return std::none_of(node.operators.begin(), node.operators.end(),
-                          [&](const std::string& each) { return calls(lines[at], each); });
+      return std::ranges::none_of(node.operators, [&](const std::string& each) { return calls(lines[at], each); });
     });
     return found;
   }
@@ -232,7 +230,7 @@ std::vector<std::size_t> lines_of_node(const std::vector<std::string_view>& line
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index) {
   const std::vector<std::string_view> lines = lines_of(source);
   const auto part = body(lines, first);
-  const bool any_indexes = by_index && std::any_of(nodes.begin(), nodes.end(), indexes);
+  const bool any_indexes = by_index && std::ranges::any_of(nodes, indexes);
   int line = 0;
   for (const SourceNode& node : nodes) {
     if (any_indexes && !indexes(node)) continue;
@@ -251,7 +249,7 @@ namespace {
 
 std::optional<Location> line_inside(const Finding& finding, const session::Code& function) {
   const auto& frames = finding.stack.python;
-  const auto launch = std::find_if(frames.begin(), frames.end(), [](const symbolize::PythonFrame& frame) {
+  const auto launch = std::ranges::find_if(frames, [](const symbolize::PythonFrame& frame) {
     return session::is_generated(frame.file) && frame.function.find("call") != std::string::npos;
   });
   // source_excerpt() returns nothing for another user's session, because a report on it contains no sources.
@@ -284,7 +282,7 @@ void lead_with(Finding& finding, const session::Code& function, const Related* i
   const std::string name = analyse::whole_name(function.qualified_name);
   const auto is_it = [&](const auto& place) { return analyse::whole_name(place.function) == name; };
   const auto& frames = finding.stack.python;
-  const auto own = std::find_if(frames.begin(), frames.end(), is_it);
+  const auto own = std::ranges::find_if(frames, is_it);
   if (own == frames.end() || !own->user || !is_it(finding.location)) return;
   const auto called = std::find_if(own, frames.end(), [&](const auto& frame) { return frame.user && !is_it(frame); });
   Compiled compiled{name, {}, inside != nullptr};
@@ -344,7 +342,7 @@ const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& rep
   const Finding* told = nullptr;
   for (const analyse::Failure& eager : analysis.failures) {
     if (!analyse::shows_line_of(failure, eager, session)) continue;
-    const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+    const auto found = std::ranges::find_if(report.findings, [&](const Finding& finding) {
       return finding.pid == eager.process->pid && analyse::is_asynchronous(finding.kind);
     });
     if (found == report.findings.end()) return nullptr;

@@ -124,16 +124,15 @@ bool is_of_library(const std::string& file) {
       "device_functions", "device_atomic_functions",   "cuda_fp", "cuda_bf16", "cooperative_groups",
       "math_functions",   "texture_indirect_functions"};
   const std::string name = file_name(file);
-  if (std::any_of(std::begin(kFolders), std::end(kFolders),
-                  [&](std::string_view folder) { return file.find(folder) != std::string::npos; })) {
+  if (std::ranges::any_of(kFolders, [&](std::string_view folder) { return file.find(folder) != std::string::npos; })) {
     return true;
   }
   const std::size_t toolkit = file.find("/cuda-");
   if (toolkit != std::string::npos && file.find("/include/", toolkit) != std::string::npos) return true;
   const bool header = name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".cuh");
   const bool intrinsics = name.starts_with("sm_") && name.find("_functions") != std::string::npos;
-  return header && (intrinsics || std::any_of(std::begin(kFiles), std::end(kFiles),
-                                              [&](std::string_view start) { return name.starts_with(start); }));
+  return header &&
+         (intrinsics || std::ranges::any_of(kFiles, [&](std::string_view start) { return name.starts_with(start); }));
 }
 
 class Matching {
@@ -179,9 +178,9 @@ class Matching {
         if (analyse::note_code(note.code) == analyse::NoteCode::core_dump_off) return note.text;
       }
     }
-    const bool awaited = std::any_of(
-        session_.processes.begin(), session_.processes.end(),
-        [](const session::Process& process) { return session::has(process.record, session::Property::core_dump); });
+    const bool awaited = std::ranges::any_of(session_.processes, [](const session::Process& process) {
+      return session::has(process.record, session::Property::core_dump);
+    });
     if (awaited && !testimony_.device_pass) return "this run left no core dump";
     return "no rerun";
   }
@@ -262,8 +261,7 @@ class Matching {
     std::optional<Fit> best;
     for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
       const CandidateLine& candidate = finding.candidates[i];
-      const bool among =
-          std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.kernel) != candidate.kernels.end();
+      const bool among = std::ranges::find(candidate.kernels, failure.kernel) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.kernel && !among) continue;
       Fit found = fit(failure, finding, candidate.launch);
       found.words += fmt::format("; that is candidate {}", i + 1);
@@ -273,7 +271,7 @@ class Matching {
   }
 
   void disagree(const DumpedFailure& failure) {
-    const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
+    const auto first = std::ranges::find_if(report_.findings, async);
     if (first == report_.findings.end()) return;
     std::string text = fmt::format("in the rerun for a core dump, {} came from ", failure.exception_name);
     if (failure.kernel.empty()) {
@@ -329,7 +327,7 @@ class Matching {
       return printed_.size() == 1 && (own_name(assertion.function) == own_name(base::demangle(failure.kernel)) ||
                                       (failure.block && assertion.block == *failure.block));
     }
-    return std::any_of(failure.place.lines.begin(), failure.place.lines.end(), [&](const evidence::SourceLine& line) {
+    return std::ranges::any_of(failure.place.lines, [&](const evidence::SourceLine& line) {
       return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
     });
   }
@@ -355,8 +353,7 @@ class Matching {
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || !failure.evidence.proves()) return nullptr;
-    const auto found = std::find_if(testimony_.printed.begin(), testimony_.printed.end(),
-                                    [&](const symbolize::Printed& each) { return each.pass == pass->folder; });
+    const auto found = std::ranges::find(testimony_.printed, pass->folder, &symbolize::Printed::pass);
     return found == testimony_.printed.end() ? nullptr : &found->assertions;
   }
 
@@ -426,8 +423,7 @@ class Matching {
 }  // namespace
 
 std::size_t leading_line(const std::vector<evidence::SourceLine>& lines) {
-  const auto found =
-      std::find_if(lines.begin(), lines.end(), [](const auto& line) { return !is_of_library(line.file); });
+  const auto found = std::ranges::find_if(lines, [](const auto& line) { return !is_of_library(line.file); });
   return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin());
 }
 

@@ -38,9 +38,8 @@ void describe_session(Diagnosis& report, const Known& known) {
   report.may_come_back = known.analysis.vanished == analyse::Vanished::comes_and_goes ||
                          known.analysis.vanished == analyse::Vanished::open;
   const auto& reruns = known.analysis.reruns;
-  report.was_repeated = std::count_if(reruns.begin(), reruns.end(), [](const analyse::Rerun& rerun) {
-                          return rerun.outcome == analyse::Rerun::Outcome::did_not_fail;
-                        }) >= kRepeats;
+  report.was_repeated =
+      std::ranges::count(reruns, analyse::Rerun::Outcome::did_not_fail, &analyse::Rerun::outcome) >= kRepeats;
   report.session = known.session.folder.string();
   report.command = manifest.command;
   report.started = manifest.started;

@@ -24,7 +24,7 @@ constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no plausible
 
 bool is_of_address(std::uint32_t exception) {
   constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
-  return std::find(std::begin(kAddresses), std::end(kAddresses), exception) != std::end(kAddresses);
+  return std::ranges::find(kAddresses, exception) != std::end(kAddresses);
 }
 
 sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::FailingLane& lane) {
@@ -68,7 +68,7 @@ void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
     const auto inside = [first = begin](const LaneAddress& lane) {
       return first != 0 && lane.address >= first && lane.address - first < kWindow;
     };
-    const auto count = std::count_if(access.lanes.begin(), access.lanes.end(), inside);
+    const auto count = std::ranges::count_if(access.lanes, inside);
     if (count == 0) continue;
     if (static_cast<std::size_t>(count) < access.lanes.size()) return;
     for (LaneAddress& lane : access.lanes) lane.address -= begin;
@@ -106,8 +106,7 @@ const LaneAddress& farthest(const DumpAccess& access) {
   const auto nearer = [&](const LaneAddress& a, const LaneAddress& b) {
     return away(a, *parameter) < away(b, *parameter);
   };
-  return parameter == nullptr ? access.lanes.front()
-                              : *std::max_element(access.lanes.begin(), access.lanes.end(), nearer);
+  return parameter == nullptr ? access.lanes.front() : *std::ranges::max_element(access.lanes, nearer);
 }
 
 }  // namespace
@@ -202,9 +201,8 @@ class Join {
  public:
   Join(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
       : dump_(dump), argument_(argument), all_known_(all_known && argument != nullptr) {
-    const auto found = std::find_if(dump.parameters.begin(), dump.parameters.end(), [&](const BaseParameter& each) {
-      return argument == nullptr || argument->word == each.word;
-    });
+    const auto found = std::ranges::find_if(
+        dump.parameters, [&](const BaseParameter& each) { return argument == nullptr || argument->word == each.word; });
     const bool one = dump.parameters.size() == 1 || argument != nullptr;
     if (found != dump.parameters.end() && one) parameter_ = &*found;
     through_ = through();
@@ -314,8 +312,8 @@ const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<Op
   const OperationArgument* found = nullptr;
   for (const OperationArgument& argument : arguments) {
     if (!argument.word || !argument.pointer) continue;
-    const bool among = std::any_of(dump.parameters.begin(), dump.parameters.end(),
-                                   [&](const BaseParameter& each) { return each.word == *argument.word; });
+    const bool among =
+        std::ranges::any_of(dump.parameters, [&](const BaseParameter& each) { return each.word == *argument.word; });
     const bool is_pointer = argument.where.allocation != nullptr || dump.parameters.size() == 1;
     if (!among || !is_pointer) continue;
     if (found != nullptr) return nullptr;

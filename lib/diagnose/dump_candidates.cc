@@ -67,8 +67,8 @@ bool is_its_kernel(const DumpedFailure& exception, const ProcessRecord& record, 
 
 bool are_of_one_operation(const Failure& failure) {
   const auto& candidates = failure.candidates;
-  return std::all_of(candidates.begin(), candidates.end(),
-                     [&](const analyse::Candidate& each) { return each.operation == candidates.front().operation; });
+  return std::ranges::all_of(
+      candidates, [&](const analyse::Candidate& each) { return each.operation == candidates.front().operation; });
 }
 
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
@@ -76,7 +76,7 @@ bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchrono
 // Returns whether a node of the graph may run the dump's kernel.
 bool may_launch(const DumpedFailure& exception, const ProcessRecord& record, const session::Graph& graph) {
   if (!graph.whole || analyse::hides_nodes(graph)) return true;
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
+  return std::ranges::any_of(graph.nodes, [&](const session::GraphNode& node) {
     const std::string* kernel = session::by_id(record.functions, session::kernel_id(record, node));
     return kernel != nullptr && *kernel == exception.kernel;
   });
@@ -130,17 +130,18 @@ class Weighing {
     // In a backward pass, the same kernel has a different line for each autograd node.
     if (analyse::runs_node(operation)) return false;
     const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
-    return line.nearest().line > 0 &&
-           std::all_of(session_.processes.begin(), session_.processes.end(),
-                       [&](const session::Process& each) { return launches_only_at(each, line); });
+    return line.nearest().line > 0 && std::ranges::all_of(session_.processes, [&](const session::Process& each) {
+             return launches_only_at(each, line);
+           });
   }
 
   bool launches_only_at(const session::Process& process, const Location& line) const {
     constexpr int kMostLookedAt = 64;
     const ProcessRecord& record = process.record;
     const bool lost = record.dropped_sites + record.dropped_interns + record.dropped_graphs + record.damaged > 0;
-    if (lost || std::any_of(record.graphs.begin(), record.graphs.end(),
-                            [&](const session::Graph& graph) { return may_launch(exception_, record, graph); })) {
+    if (lost || std::ranges::any_of(record.graphs, [&](const session::Graph& graph) {
+          return may_launch(exception_, record, graph);
+        })) {
       return false;
     }
     int looked_at = 0;
@@ -165,8 +166,7 @@ class Weighing {
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
   return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && are_of_one_operation(failure) &&
-         std::all_of(candidates.begin(), candidates.end(),
-                     [&](const analyse::Candidate& each) { return each.node != nullptr; });
+         std::ranges::all_of(candidates, [&](const analyse::Candidate& each) { return each.node != nullptr; });
 }
 
 bool is_of_its_node(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
@@ -276,7 +276,7 @@ bool is_of_graph(const analyse::Candidate& candidate) {
 // Returns whether every candidate is a launch of a kernel with a known name.
 bool launch_known_kernels(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
-  return std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const analyse::Candidate& candidate) {
+  return std::ranges::all_of(failure.candidates, [&](const analyse::Candidate& candidate) {
     const std::string* kernel = launched_kernel(record, candidate);
     return kernel != nullptr && !kernel->empty();
   });
@@ -345,7 +345,7 @@ void prove_by_own_dump(Failure& failure, const DumpedFailure& exception, symboli
   failure.evidence.retell(
       fmt::format("the GPU core dump of this run shows {} in a kernel with this name and these dimensions",
                   exception.exception_name));
-  const bool only_kernels = std::none_of(candidates.begin(), candidates.end(), is_of_graph);
+  const bool only_kernels = std::ranges::none_of(candidates, is_of_graph);
   if (one_line && only_kernels && all_known) {
     failure.evidence.add(analyse::Fact::raised,
                          named == 1 ? "no other such launch could have been running"
@@ -392,8 +392,8 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
   const auto is_proven = [](const Failure& failure) {
     return is_error_of_the_gpu(failure) && failure.evidence.proves();
   };
-  if (std::any_of(failures.begin(), failures.end(), is_proven)) return;
-  const bool alone = std::count_if(failures.begin(), failures.end(), is_error_of_the_gpu) == 1;
+  if (std::ranges::any_of(failures, is_proven)) return;
+  const bool alone = std::ranges::count_if(failures, is_error_of_the_gpu) == 1;
   const Weighing weighing(*testimony.failure, session, symbolizer);
   for (Failure& failure : failures) {
     if (is_error_of_the_gpu(failure)) weighing.weigh(failure, alone);

@@ -68,14 +68,12 @@ constexpr std::array<std::pair<std::string_view, Type>, 13> kDumpedTypes = {{{"C
                                                                              {"Float8_e5m2", Type::f8e5m2}}};
 
 Type type_of(std::string_view name) {
-  const auto found =
-      std::find_if(kDumpedTypes.begin(), kDumpedTypes.end(), [&](const auto& type) { return type.first == name; });
+  const auto found = std::ranges::find_if(kDumpedTypes, [&](const auto& type) { return type.first == name; });
   return found == kDumpedTypes.end() ? Type::other : found->second;
 }
 
 Named named(std::string_view function) {
-  const auto found = std::find_if(kDumpedFunctions.begin(), kDumpedFunctions.end(),
-                                  [&](const Named& known) { return known.name == function; });
+  const auto found = std::ranges::find(kDumpedFunctions, function, &Named::name);
   return found == kDumpedFunctions.end() ? Named{function, Function::other, Size::own} : *found;
 }
 
@@ -173,7 +171,7 @@ class Conversion {
     for (const FlightCall& call : dump.calls) called.insert(call.group);
     for (std::uint32_t i = 0; i < dump.groups.size(); ++i) {
       const std::vector<std::int32_t>& ranks = dump.groups[i].ranks;
-      const auto own = std::find(ranks.begin(), ranks.end(), rank);
+      const auto own = std::ranges::find(ranks, rank);
       // The rank may have used the group before the first call in the dump.
       if (own == ranks.end() || (!called.contains(i) && !dump.is_whole)) continue;
       session::Communicator communicator;

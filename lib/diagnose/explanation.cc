@@ -34,15 +34,14 @@ std::string file_name(const symbolize::NativeFrame& frame) {
 // from the runtime.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;
-  const bool plain =
-      std::all_of(function.begin(), function.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const bool plain = std::ranges::all_of(function, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   return file_name(frame).starts_with("libcudart") ||
          (plain && function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
 }
 
 // Returns whether the user's own code calls the driver, without a library in between.
 bool calls_driver(const symbolize::SourceStack& stack) {
-  const auto caller = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& frame) {
+  const auto caller = std::ranges::find_if(stack.native, [](const auto& frame) {
     return frame.user || (!frame.module.empty() && !file_name(frame).starts_with("libcuda.so"));
   });
   return caller != stack.native.end() && caller->user && !caller->file.empty();
@@ -55,8 +54,7 @@ causes::Dialect dialect_of(const session::Process& process, const symbolize::Sou
   const auto by_runtime = [](const session::FailedCall& error) {
     return !error.outer.empty() || error.domain == wire::error::Domain::runtime;
   };
-  const bool runtime = std::any_of(stack.native.begin(), stack.native.end(), is_runtime) ||
-                       std::any_of(errors.begin(), errors.end(), by_runtime);
+  const bool runtime = std::ranges::any_of(stack.native, is_runtime) || std::ranges::any_of(errors, by_runtime);
   causes::Dialect dialect;
   dialect.driver = !runtime && (!errors.empty() || calls_driver(stack));
   dialect.python = !stack.python.empty();
@@ -105,7 +103,7 @@ inline constexpr const char* kClearTheError =
 }  // namespace
 
 bool asked_for_dump(const session::Manifest& manifest) {
-  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
+  return std::ranges::any_of(manifest.passes, [](const session::Pass& pass) {
     return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted;
   });
 }
@@ -157,8 +155,8 @@ constexpr std::string_view kVariables = "env.";
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
   const session::Operation* launch = failure.candidates.front().operation;
   return failure.stale->in_structure ||
-         std::any_of(failure.candidates.begin(), failure.candidates.end(),
-                     [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
+         std::ranges::any_of(failure.candidates,
+                             [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
 }
 
 bool tells_where(const std::optional<Access>& access) {
@@ -168,8 +166,8 @@ bool tells_where(const std::optional<Access>& access) {
 // The kind of operation in which a hang is stuck; nullopt if the candidates are of several kinds.
 std::optional<session::Work> stuck_in(const analyse::Failure& hang) {
   const auto kind = hang.candidates.front().operation->kind;
-  const bool same = std::all_of(hang.candidates.begin(), hang.candidates.end(),
-                                [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
+  const bool same = std::ranges::all_of(hang.candidates,
+                                        [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
   if (!same) return std::nullopt;
   return kind == wire::operation::Kind::host_function ? session::Work::host_function : work_of(kind);
 }

@@ -78,10 +78,10 @@ class Joining {
     std::vector<const InvalidAccess*> found;
     for (const InvalidAccess& access : testimony_.log.accesses) {
       const bool leads = !finding.launch->mangled.empty() && is_of(access, finding.launch->mangled);
-      const bool suspected = finding.launch->mangled.empty() &&
-                             std::any_of(finding.candidates.begin(), finding.candidates.end(), [&](const auto& other) {
-                               return !other.launch.mangled.empty() && is_of(access, other.launch.mangled);
-                             });
+      const bool suspected =
+          finding.launch->mangled.empty() && std::ranges::any_of(finding.candidates, [&](const auto& other) {
+            return !other.launch.mangled.empty() && is_of(access, other.launch.mangled);
+          });
       if (leads || suspected) found.push_back(&access);
     }
     return found;
@@ -112,7 +112,7 @@ class Joining {
     const Device& device = *finding.device;
     const InvalidAccess& first = *accesses.front();
     const auto any = [&](const auto& matches) {
-      return std::any_of(accesses.begin(), accesses.end(), [&](const InvalidAccess* a) { return matches(*a); });
+      return std::ranges::any_of(accesses, [&](const InvalidAccess* a) { return matches(*a); });
     };
     const auto differs = [&](const std::string& there, const std::string& here) {
       finding.witnesses.push_back(
@@ -171,8 +171,8 @@ void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
 
 // Adds commands that the user can paste on a machine that has the tool.
 void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
-  const auto first = std::find_if(report.findings.begin(), report.findings.end(),
-                                  [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
+  const auto first = std::ranges::find_if(
+      report.findings, [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
   if (!testimony.sanitizer && !kernel.empty() && wire::cuda::has(first->code, wire::cuda::memcheck_helps) &&

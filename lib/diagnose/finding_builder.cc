@@ -173,9 +173,9 @@ class FindingBuilder {
   void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
     // True if all candidates are nodes in the same launch of a graph.
-    const bool of_nodes =
-        first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
-                                             [&](const auto& other) { return other.operation == first.operation; });
+    const bool of_nodes = first.node != nullptr && std::ranges::all_of(failure_.candidates, [&](const auto& other) {
+                            return other.operation == first.operation;
+                          });
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
       finding_.evidence.add(fmt::format("the {} is known, but not which of its {} launches failed",
                                         finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
@@ -194,7 +194,7 @@ class FindingBuilder {
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
       return candidate.operation->stream == failure_.candidates.front().operation->stream;
     };
-    forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
+    forget_call(std::ranges::all_of(failure_.candidates, on_same_stream));
   }
 
   // Clears the members that are true of only one call.
@@ -275,11 +275,10 @@ class FindingBuilder {
   }
 
   void fold(CandidateLine candidate) {
-    const auto same =
-        std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const CandidateLine& other) {
-          return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
-                 other.launch.operation == candidate.launch.operation;
-        });
+    const auto same = std::ranges::find_if(finding_.candidates, [&](const CandidateLine& other) {
+      return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
+             other.launch.operation == candidate.launch.operation;
+    });
     if (same == finding_.candidates.end()) return finding_.candidates.push_back(std::move(candidate));
     same->launches += candidate.launches;
     if (!same->launch.has_shape_of(candidate.launch)) same->launch.forget_shape();

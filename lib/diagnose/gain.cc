@@ -17,10 +17,10 @@ bool same_place(const Location& a, const Location& b) {
 
 bool was_possible(const Finding& before, const Finding& after) {
   const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
-  if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
+  if (std::ranges::any_of(before.candidates, is_it)) return true;
   if (after.compiled && same_place(after.compiled->called, before.location)) return true;
   const bool no_node = before.launch && before.launch->operation == session::Work::graph && !before.launch->graph_node;
-  return no_node && std::any_of(after.related.begin(), after.related.end(), [&](const Related& related) {
+  return no_node && std::ranges::any_of(after.related, [&](const Related& related) {
            return related.role == Role::replay && same_place(related.location, before.location);
          });
 }
@@ -33,7 +33,7 @@ bool leads_as_before(const Finding& before, const Finding& after) {
 }
 
 const Finding* counterpart(const Diagnosis& before, const Finding& finding) {
-  const auto found = std::find_if(before.findings.begin(), before.findings.end(), [&](const Finding& other) {
+  const auto found = std::ranges::find_if(before.findings, [&](const Finding& other) {
     return other.pid == finding.pid && other.code == finding.code && analyse::is_asynchronous(other.kind);
   });
   return found == before.findings.end() ? nullptr : &*found;
@@ -60,8 +60,7 @@ void choose_finding(Gain& gain, const Diagnosis& before, const Diagnosis& after)
 }
 
 bool has_eager_line(const Finding& finding) {
-  return std::any_of(finding.related.begin(), finding.related.end(),
-                     [](const Related& related) { return related.role == Role::eager; });
+  return std::ranges::any_of(finding.related, [](const Related& related) { return related.role == Role::eager; });
 }
 
 std::string cause_of(const Finding& finding) { return finding.cause ? finding.cause->text : ""; }
@@ -84,13 +83,12 @@ bool says_more(const Finding& was, const Finding& is) {
 
 // Counts the out-of-memory findings for which a rerun queried PyTorch's allocator.
 auto asked_allocators(const Diagnosis& report) {
-  return std::count_if(report.findings.begin(), report.findings.end(),
-                       [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });
+  return std::ranges::count_if(
+      report.findings, [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });
 }
 
 auto failures_in(const Diagnosis& report) {
-  return std::count_if(report.findings.begin(), report.findings.end(),
-                       [](const Finding& finding) { return !is_race(finding); });
+  return std::ranges::count_if(report.findings, [](const Finding& finding) { return !is_race(finding); });
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ GroupNames::GroupNames(std::span<const analyse::RankState> states) {
   std::map<std::string, int> named;
   for (const auto& [hash, group] : groups) ++named[group.name];
   for (auto& [hash, group] : groups) {
-    std::sort(group.ranks.begin(), group.ranks.end());
+    std::ranges::sort(group.ranks);
     if (group.name.empty()) {
       alike[ranks_of(group)].push_back(hash);
     } else {
@@ -59,8 +59,7 @@ GroupNames::GroupNames(std::span<const analyse::RankState> states) {
     }
   }
   for (auto& [ranks, hashes] : alike) {
-    std::sort(hashes.begin(), hashes.end(),
-              [&](std::uint64_t a, std::uint64_t b) { return groups.at(a).made < groups.at(b).made; });
+    std::ranges::sort(hashes, [&](std::uint64_t a, std::uint64_t b) { return groups.at(a).made < groups.at(b).made; });
     for (std::size_t i = 0; i < hashes.size(); ++i) {
       groups_[hashes[i]] = hashes.size() == 1 ? "the group of " + ranks : fmt::format("group {} of {}", i + 1, ranks);
     }
@@ -246,7 +245,7 @@ std::vector<const GroupRank*> those(const GroupsPart& part, Wanted wanted) {
 std::string names(const std::vector<const GroupRank*>& ranks) {
   std::vector<RankName> all;
   for (const GroupRank* rank : ranks) all.push_back({rank->rank, rank->pid});
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   return names_of(all);
 }
 
@@ -263,8 +262,7 @@ Texts by_text(const std::vector<const GroupRank*>& ranks, Text text) {
     if (is_new) texts.push_back({own, {}});
     texts[found->second].second.push_back(rank);
   }
-  std::stable_sort(texts.begin(), texts.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::ranges::stable_sort(texts, [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return texts;
 }
 

@@ -70,9 +70,8 @@ class Source {
   }
   // Returns whether a line defines a Python function with this name.
   bool defines(const std::string& name) const {
-    return std::any_of(lines_.begin(), lines_.end(), [mark = "def " + name + "("](const std::string& each) {
-      return each.find(mark) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        lines_, [mark = "def " + name + "("](const std::string& each) { return each.find(mark) != std::string::npos; });
   }
   // The innermost loop with both lines in its body.
   std::optional<Block> loop(int first, int second) const {
@@ -214,7 +213,7 @@ Effect effect_in_cpp(std::string text) {
     header = true;
   }
   if ((header && text.empty()) || is(text, braces) || is(text, none)) return Effect::none;
-  if (std::count(text.begin(), text.end(), ';') > 1) return Effect::unknown;
+  if (std::ranges::count(text, ';') > 1) return Effect::unknown;
   return is(text, writes) && !is(" " + text, calls_own) ? Effect::writes : Effect::unknown;
 }
 
@@ -236,9 +235,7 @@ std::vector<Frame> frames_of(const PlacedCall& call) {
     }
   };
   const bool python = !call.stack.python.empty();
-  if (python && std::any_of(call.stack.native.begin(), call.stack.native.end(),
-                            [](const auto& each) { return is_of_user(each); }))
-    return {};
+  if (python && std::ranges::any_of(call.stack.native, [](const auto& each) { return is_of_user(each); })) return {};
   python ? add(call.stack.python, true) : add(call.stack.native, false);
   const auto is_true = [&](const Frame& each) {
     return each.user && each.line > 0 && each.line == call.location.line && each.file == call.location.file;
@@ -373,8 +370,8 @@ class Path {
   bool judge(const Frame& frame, int line, const std::string& statement) {
     const Effect effect = frame.python ? effect_in_python(statement, source(frame)) : effect_in_cpp(statement);
     if (effect == Effect::unknown) return false;
-    const bool known = std::any_of(writing_.begin(), writing_.end(),
-                                   [&](const Location& each) { return each.line == line && each.file == frame.file; });
+    const bool known = std::ranges::any_of(
+        writing_, [&](const Location& each) { return each.line == line && each.file == frame.file; });
     if (effect == Effect::none || known) return true;
     Location location;
     location.file = frame.file;

@@ -137,9 +137,8 @@ PossibleKernels possible_kernels(const Finding& finding) {
   for (const CandidateLine& candidate : finding.candidates) {
     if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
   }
-  const bool graphs =
-      std::any_of(finding.candidates.begin(), finding.candidates.end(),
-                  [](const CandidateLine& candidate) { return candidate.launch.operation == Work::graph; });
+  const bool graphs = std::ranges::any_of(
+      finding.candidates, [](const CandidateLine& candidate) { return candidate.launch.operation == Work::graph; });
   return {kernels.size(), graphs || finding.unlisted > 0};
 }
 

@@ -65,14 +65,13 @@ bool launches_nothing(std::string_view node) {
       "Select", "Slice",     "Split",      "Squeeze",   "SplitWithSizes", "T",          "Transpose",
       "Unbind", "Unfold",    "UnsafeView", "Unsqueeze", "View",           "ViewAsReal", "ViewAsComplex"};
   const std::string_view base = node.substr(0, node.rfind("Backward"));
-  return std::find(std::begin(kViews), std::end(kViews), base) != std::end(kViews);
+  return std::ranges::find(kViews, base) != std::end(kViews);
 }
 
 // Returns the user's line that called the innermost autograd.Function on the stack.
 std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
-  const auto apply = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
-    return analyse::is_function_apply(frame.file, frame.function);
-  });
+  const auto apply = std::ranges::find_if(
+      stack.python, [](const PythonFrame& frame) { return analyse::is_function_apply(frame.file, frame.function); });
   const auto user = std::find_if(apply, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
   if (user == stack.python.end()) return std::nullopt;
   return frame_location(*user);
@@ -108,7 +107,7 @@ class Search {
         if (const auto line = line_of_apply(stack)) return line;
         continue;
       }
-      if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
+      if (std::ranges::any_of(operators, [&](auto name) { return makes(name, node); })) {
         return line_of(*claim, *site, stack, depth, because);
       }
       // During the backward pass, a thread keeps the sequence number of the last node that it created. This launch may
@@ -140,8 +139,7 @@ class Search {
     for (const Operation* claim : claims) {
       const session::Origin& origin = claim->origin;
       if (origin.node == operation.origin.node && origin.node_thread == operation.origin.node_thread) continue;
-      const bool seen =
-          std::any_of(firsts.begin(), firsts.end(), [&](const Operation* other) { return other->site == claim->site; });
+      const bool seen = std::ranges::any_of(firsts, [&](const Operation* other) { return other->site == claim->site; });
       if (!seen && firsts.size() < kMostStacks) firsts.push_back(claim);
     }
     return firsts;
@@ -171,12 +169,10 @@ class Search {
   ForwardLine forward_line_at(const Operation& operation, const SourceStack& stack, int depth) {
     ForwardLine found;
     if (!analyse::runs_node(operation)) return found;
-    const auto engine = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
-      return analyse::is_engine_call(frame.file, frame.function);
-    });
+    const auto engine = std::ranges::find_if(
+        stack.python, [](const PythonFrame& frame) { return analyse::is_engine_call(frame.file, frame.function); });
     const auto is_user = [](const auto& frame) { return frame.user; };
-    found.own_code = std::any_of(stack.python.begin(), engine, is_user) ||
-                     std::any_of(stack.native.begin(), stack.native.end(), is_user);
+    found.own_code = std::any_of(stack.python.begin(), engine, is_user) || std::ranges::any_of(stack.native, is_user);
     found.called = called(operation);
     if (!analyse::has_forward(operation)) return found;
     found.node = analyse::node_name(process_.record, operation);
@@ -191,9 +187,8 @@ class Search {
     const session::Site* site = inside == nullptr ? nullptr : session::by_id(process_.record.sites, inside->site);
     if (site == nullptr) return {};
     const SourceStack stack = symbolizer_.stack(process_, *site);
-    const auto engine = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
-      return analyse::is_engine_call(frame.file, frame.function);
-    });
+    const auto engine = std::ranges::find_if(
+        stack.python, [](const PythonFrame& frame) { return analyse::is_engine_call(frame.file, frame.function); });
     const auto user = std::find_if(engine, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
     return user == stack.python.end() ? symbolize::Location{} : frame_location(*user);
   }
@@ -236,8 +231,7 @@ void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, s
   if (node == nullptr) return;
   for (const auto& frames : node->stacks) {
     const SourceStack stack = symbolizer.stack(*failure.again_process, frames);
-    const auto user =
-        std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
+    const auto user = std::ranges::find_if(stack.python, &PythonFrame::user);
     if (user == stack.python.end()) continue;
     forward.node = node->node;
     forward.location = frame_location(*user);
@@ -258,7 +252,7 @@ const session::Delivery* start_of(const session::Process& process, const session
   if (site == nullptr || operation.thread >= record.threads.size()) return nullptr;
   const auto frames = symbolizer.stack(process, *site).python;
   const auto is_on_stack = [&](const session::Delivery& delivery) {
-    return !delivery.file.empty() && std::any_of(frames.begin(), frames.end(), [&](const auto& frame) {
+    return !delivery.file.empty() && std::ranges::any_of(frames, [&](const auto& frame) {
       return frame.line == delivery.line && frame.file.ends_with(delivery.file);
     });
   };
@@ -282,7 +276,7 @@ std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analys
   for (const auto& frames : told->stacks) {
     const auto stack = symbolizer.stack(*failure.again_process, frames).python;
     start.stack.insert(start.stack.end(), stack.begin(), stack.end());
-    const auto user = std::find_if(stack.begin(), stack.end(), [](const auto& frame) { return frame.user; });
+    const auto user = std::ranges::find_if(stack, [](const auto& frame) { return frame.user; });
     if (user == stack.end()) continue;
     line = {{user->file, user->function, symbolize::Language::python, "", "", user->line}, {}, true, false};
     return start;

@@ -133,7 +133,7 @@ const session::Operation* latest_of_a_line(const session::Process& process, symb
   for (const session::Operation& operation : process.record.operations) {
     if (operation.site != 0) operations.push_back(&operation);
   }
-  std::sort(operations.begin(), operations.end(), [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
+  std::ranges::sort(operations, [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
   std::set<std::uint32_t> without;
   for (const session::Operation* operation : operations) {
     if (without.size() == kMost) break;

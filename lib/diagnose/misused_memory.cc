@@ -158,8 +158,7 @@ void add_host_writes(Diagnosis& report, const session::Session& session, const R
     const session::Process* process = session::process_of(session.processes, race.pid);
     if (process == nullptr || !race.second.on_host) continue;
     Finding finding = HostWriteBuilder(race, *process, resolve, !report.torch.empty()).build(session.manifest);
-    const auto same =
-        std::find_if(found.begin(), found.end(), [&](const Finding& other) { return is_same(finding, other); });
+    const auto same = std::ranges::find_if(found, [&](const Finding& other) { return is_same(finding, other); });
     same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
@@ -358,7 +357,7 @@ void add_ended_memory(Diagnosis& report, const session::Session& session, const 
     const std::string variable = symbolizer.variable(*process, ended.access.site, ended.frame, ended.below);
     Finding finding = EndedMemoryBuilder(ended, *process, resolve).build(session.manifest, variable);
     const auto same = [&](const Finding& other) { return is_same(finding, other); };
-    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(finding));
+    if (std::ranges::none_of(found, same)) found.push_back(std::move(finding));
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
   std::move(found.begin(), found.end(), std::back_inserter(report.findings));
@@ -485,8 +484,8 @@ void add_kernel_races(Diagnosis& report, const session::Session& session, const 
     const session::Process* process = session::process_of(session.processes, race.pid);
     if (process == nullptr) continue;
     Finding finding = KernelRaceBuilder(race, *process, resolve).build(session.manifest.host);
-    const auto same = std::find_if(found.begin(), found.end(),
-                                   [&](const Finding& other) { return is_same_kernel_race(finding, other); });
+    const auto same =
+        std::ranges::find_if(found, [&](const Finding& other) { return is_same_kernel_race(finding, other); });
     same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
@@ -580,12 +579,11 @@ void add_overruns(Diagnosis& report, const session::Session& session, const Reso
   if (!session.races) return;
   std::vector<Finding> found;
   for (const session::Overrun& overrun : session.races->overruns) {
-    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
-                                      [&](const session::Process& each) { return each.pid == overrun.pid; });
+    const auto process = std::ranges::find(session.processes, overrun.pid, &session::Process::pid);
     if (process == session.processes.end()) continue;
     Finding finding = OverrunBuilder(overrun, *process, resolve).build(session.manifest.host);
     const auto same = [&](const Finding& other) { return is_same_overrun(finding, other); };
-    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(finding));
+    if (std::ranges::none_of(found, same)) found.push_back(std::move(finding));
   }
   if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
   std::move(found.begin(), found.end(), std::back_inserter(report.findings));

@@ -38,8 +38,7 @@ std::string number(std::string text) {
 }
 
 const std::string* element(const DeliveredNonFinite& value, std::string_view name) {
-  const auto found =
-      std::find_if(value.elements.begin(), value.elements.end(), [&](const auto& each) { return each.first == name; });
+  const auto found = std::ranges::find_if(value.elements, [&](const auto& each) { return each.first == name; });
   return found == value.elements.end() ? nullptr : &found->second;
 }
 
@@ -397,7 +396,7 @@ void add_non_finite(Diagnosis& report, const session::Session& session, const sy
     const Delivery* first = first_used(session, process);
     if (first != nullptr) found.push_back(NonFiniteBuilder(session, process, *first, symbolizer).build());
   }
-  std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return a.pid < b.pid; });
+  std::ranges::stable_sort(found, {}, &Finding::pid);
   std::move(found.begin(), found.end(), std::back_inserter(report.findings));
 }
 

@@ -1,6 +1,7 @@
 // Adds the memory facts of a finding: the memory that the failing operation's pointers point to. For a call that ran
 // out of memory, adds what held the memory.
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include "analyse/memory.h"
@@ -42,7 +43,7 @@ bool is_same(const Location& a, const Location& b) {
 void relate(Finding& finding, Role role, const std::optional<Location>& location) {
   if (!location || (location->file.empty() && location->function.empty())) return;
   const auto same = [&](const Related& other) { return other.role == role && is_same(other.location, *location); };
-  if (std::none_of(finding.related.begin(), finding.related.end(), same)) finding.related.push_back({role, *location});
+  if (std::ranges::none_of(finding.related, same)) finding.related.push_back({role, *location});
 }
 
 void add_arguments(Finding& finding, const analyse::Failure& failure, const ResolveSite& resolve) {
@@ -68,7 +69,7 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
 }
 
 void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location location, std::string owner) {
-  const auto same = std::find_if(memory.holders.begin(), memory.holders.end(), [&](const MemoryHolder& other) {
+  const auto same = std::ranges::find_if(memory.holders, [&](const MemoryHolder& other) {
     return other.owner == owner && is_same(other.location, location);
   });
   if (same == memory.holders.end()) {
@@ -90,8 +91,7 @@ void add_others(MemoryUse& memory, const std::vector<session::GpuProcess>& proce
     if (!bus_id.empty() && process.device == bus_id)
       memory.others.push_back({process.pid, process.name, process.bytes});
   }
-  std::stable_sort(memory.others.begin(), memory.others.end(),
-                   [](const OtherProcess& a, const OtherProcess& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(memory.others, std::greater<>(), &OtherProcess::bytes);
 }
 
 void add_holders(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
@@ -114,8 +114,7 @@ void add_holders(Finding& finding, const analyse::Failure& failure, const sessio
     auto [location, stack] = resolve(*failure.process, use.holders[i].site);
     add_holder(memory, use.holders[i], std::move(location), owner_of(stack));
   }
-  std::stable_sort(memory.holders.begin(), memory.holders.end(),
-                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(memory.holders, std::greater<>(), &MemoryHolder::bytes);
   if (!memory.of_host) add_others(memory, manifest.gpu_processes, bus_id_of(record, call));
   finding.memory_use = std::move(memory);
 }

@@ -34,7 +34,7 @@ class TimelineBuilder {
       std::erase_if(history.operations, [](const Operation* each) { return !analyse::was_queued(*each); });
     }
     std::erase_if(histories_, [](const StreamHistory& history) { return history.operations.empty(); });
-    std::stable_sort(histories_.begin(), histories_.end(), [this](const StreamHistory& a, const StreamHistory& b) {
+    std::ranges::stable_sort(histories_, [this](const StreamHistory& a, const StreamHistory& b) {
       return holds_candidate(a) > holds_candidate(b);
     });
     if (histories_.empty() || !holds_candidate(histories_.front())) return std::nullopt;
@@ -50,13 +50,12 @@ class TimelineBuilder {
 
  private:
   bool is_candidate(const Operation& operation) const {
-    return std::any_of(failure_.candidates.begin(), failure_.candidates.end(),
-                       [&](const analyse::Candidate& each) { return each.operation == &operation; });
+    return std::ranges::any_of(failure_.candidates,
+                               [&](const analyse::Candidate& each) { return each.operation == &operation; });
   }
 
   bool holds_candidate(const StreamHistory& history) const {
-    return std::any_of(history.operations.begin(), history.operations.end(),
-                       [this](const Operation* each) { return is_candidate(*each); });
+    return std::ranges::any_of(history.operations, [this](const Operation* each) { return is_candidate(*each); });
   }
 
   // Returns whether we know which operation failed, and not only its line.
@@ -80,7 +79,7 @@ class TimelineBuilder {
   std::pair<std::size_t, std::size_t> part_to_draw(const StreamHistory& history) const {
     const auto& all = history.operations;
     const auto candidate = [this](const Operation* each) { return is_candidate(*each); };
-    const auto first = std::find_if(all.begin(), all.end(), candidate);
+    const auto first = std::ranges::find_if(all, candidate);
     if (first == all.end()) {
       const auto open = std::partition_point(all.begin(), all.end(),
                                              [&](const Operation* each) { return each->ordinal <= history.completed; });
@@ -132,8 +131,7 @@ class TimelineBuilder {
   void number_columns(Timeline& timeline) const {
     std::vector<std::size_t> by_time(order_.size()), column(order_.size());
     for (std::size_t i = 0; i < by_time.size(); ++i) by_time[i] = i;
-    std::stable_sort(by_time.begin(), by_time.end(),
-                     [this](std::size_t a, std::size_t b) { return order_[a] < order_[b]; });
+    std::ranges::stable_sort(by_time, [this](std::size_t a, std::size_t b) { return order_[a] < order_[b]; });
     for (std::size_t i = 0; i < by_time.size(); ++i) column[by_time[i]] = i;
     std::size_t next = 0;
     for (DrawnStream& stream : timeline.streams) {
@@ -170,7 +168,7 @@ constexpr int kNeighbours = 5;
 Quotation quotation_of(const Location& location, const Finding& finding) {
   Quotation quotation{location.nearest(), {}};
   const auto& changed = finding.changed_sources;
-  if (std::find(changed.begin(), changed.end(), quotation.at.file) == changed.end()) {
+  if (std::ranges::find(changed, quotation.at.file) == changed.end()) {
     quotation.lines = symbolize::source_excerpt(quotation.at.file, quotation.at.line, kNeighbours);
   }
   return quotation;

@@ -123,8 +123,9 @@ std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor) {
     if (wide > kMostBytes || pitch > kMostBytes / wide) return std::nullopt;
     bytes.dimensions.push_back({wide, pitch});
   }
-  std::sort(bytes.dimensions.begin(), bytes.dimensions.end(),
-            [](const auto& a, const auto& b) { return std::tie(a.pitch, a.count) < std::tie(b.pitch, b.count); });
+  std::ranges::sort(bytes.dimensions, [](const auto& a, const auto& b) {
+    return std::tie(a.pitch, a.count) < std::tie(b.pitch, b.count);
+  });
   std::vector<StridedBytes::Dimension> merged;
   for (const StridedBytes::Dimension& dimension : bytes.dimensions) {
     if (merged.empty() && dimension.pitch == bytes.width) {
@@ -193,7 +194,7 @@ bool is_dense(const DeliveredValue& value) {
   for (std::size_t i = 0; i < value.shape.size(); ++i) {
     if (value.shape[i] != 1) dimensions.emplace_back(value.strides[i], value.shape[i]);
   }
-  std::sort(dimensions.begin(), dimensions.end());
+  std::ranges::sort(dimensions);
   std::int64_t expected = 1;
   for (const auto& [stride, size] : dimensions) {
     if (stride != expected || size <= 0 || expected > (std::int64_t{1} << 46) / size) return false;
@@ -298,7 +299,7 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
   const std::uint32_t tid = process.record.threads[access.thread].tid;
   const symbolize::SourceStack stack = resolve_(process, access.site).second;
   const auto is_of_line = [&](const Delivery& delivery) {
-    return std::any_of(stack.python.begin(), stack.python.end(), [&](const symbolize::PythonFrame& frame) {
+    return std::ranges::any_of(stack.python, [&](const symbolize::PythonFrame& frame) {
       return frame.line == delivery.line &&
              std::filesystem::path(frame.file).filename() == std::filesystem::path(delivery.file).filename();
     });
@@ -445,8 +446,7 @@ void add_tensor_races(Diagnosis& report, const session::Session& session, const 
       finding.host = session.manifest.host;
       const auto& accesses = finding.race->accesses;
       const bool has_lines = accesses[0].location.line > 0 && accesses[1].location.line > 0;
-      const auto same =
-          std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_lines(other, finding); });
+      const auto same = std::ranges::find_if(found, [&](const Finding& other) { return same_lines(other, finding); });
       if (!has_lines) continue;
       same == found.end() ? found.push_back(std::move(finding)) : void(++same->race->times);
     }

@@ -170,7 +170,7 @@ class RaceBuilder {
     const auto of_torch = [](const symbolize::NativeFrame& frame) {
       return !frame.user && std::filesystem::path(frame.module).filename().string().starts_with("libc10_cuda");
     };
-    if (std::any_of(stack.native.begin(), stack.native.end(), of_torch)) to.owner = "PyTorch's caching allocator";
+    if (std::ranges::any_of(stack.native, of_torch)) to.owner = "PyTorch's caching allocator";
     finding_.related.push_back({Role::allocated, location});
     to.allocated = std::move(location);
   }
@@ -314,12 +314,11 @@ bool is_of_torch_generator(const ResolvedRace& race) {
 
 // Adds only one finding for each pair of lines: the one with the most known tensors.
 void add(std::vector<Finding>& found, Finding finding) {
-  const auto same =
-      std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
+  const auto same = std::ranges::find_if(found, [&](const Finding& other) { return same_pair(finding, other); });
   if (same == found.end()) return found.push_back(std::move(finding));
   const auto tensors = [](const Finding& of) {
-    return std::count_if(of.race->accesses.begin(), of.race->accesses.end(),
-                         [](const ResolvedAccess& access) { return access.tensor.has_value(); });
+    return std::ranges::count_if(of.race->accesses,
+                                 [](const ResolvedAccess& access) { return access.tensor.has_value(); });
   };
   finding.race->times += same->race->times;
   tensors(finding) > tensors(*same) ? void(*same = std::move(finding)) : void(same->race->times = finding.race->times);

@@ -65,7 +65,7 @@ std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& ca
   const analyse::Ending end = analyse::own_ending(recorded.process);
   if (manifest.ended_before_hang.contains(call.pid)) return end.known ? end.text : "";
   if (manifest.hang || !end.known || end.asked_for()) return std::nullopt;
-  const bool before = std::any_of(ranks.calls.begin(), ranks.calls.end(), [&](const RankCall& other) {
+  const bool before = std::ranges::any_of(ranks.calls, [&](const RankCall& other) {
     return other.host == call.host && other.ended && call.ended && *call.ended + kTogether < *other.ended;
   });
   return before ? std::optional(end.text) : std::nullopt;
@@ -135,7 +135,7 @@ Told told(const RanksPart& part, bool have_come, Text text) {
   for (const RankLine& line : part.ranks) {
     if (line.has_come != have_come) continue;
     std::string of_line = text(line);
-    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.second == of_line; });
+    const auto same = std::ranges::find_if(all, [&](const auto& other) { return other.second == of_line; });
     if (same != all.end()) {
       same->first.push_back(&line);
     } else {
@@ -215,8 +215,7 @@ std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
   part.difference = difference_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(call.process)));
   // The ranks made different calls on a single line, so the line does not explain the hang.
-  if (ranks.difference == Difference::line &&
-      std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
+  if (ranks.difference == Difference::line && std::ranges::all_of(part.ranks, [&](const RankLine& line) {
         return !line.has_come || same_line(line.location, part.ranks.front().location);
       })) {
     return std::nullopt;

@@ -1,11 +1,13 @@
 // Explains where the ranks of a job diverge, and writes lists of ranks as text.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "diagnose/causes/case.h"
@@ -21,9 +23,9 @@ struct RankName {
 
   bool operator==(const RankName&) const = default;
   // Orders by rank; processes without a rank come last.
-  bool operator<(const RankName& other) const {
-    if (rank.has_value() != other.rank.has_value()) return rank.has_value();
-    return rank != other.rank ? rank < other.rank : pid < other.pid;
+  auto operator<=>(const RankName& other) const {
+    if (rank.has_value() != other.rank.has_value()) return other.rank.has_value() <=> rank.has_value();
+    return std::tie(rank, pid) <=> std::tie(other.rank, other.pid);
   }
 };
 

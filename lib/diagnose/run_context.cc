@@ -116,8 +116,7 @@ std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string&
 }
 
 void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::string& text) {
-  const bool known =
-      std::any_of(notes.begin(), notes.end(), [&](const analyse::Note& note) { return note.text == text; });
+  const bool known = std::ranges::any_of(notes, [&](const analyse::Note& note) { return note.text == text; });
   if (!known && !text.empty()) notes.push_back({code, text});
 }
 
@@ -133,7 +132,7 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
     elsewhere |= at.line == 0;
     if (at.line == 0) continue;
     std::string line = fmt::format("{}:{}", relative_path(at.file, directory), at.line);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return "";
   const std::size_t others = lines.size() - std::min(kNamed, lines.size());
@@ -211,9 +210,7 @@ class PassLines {
     if (const auto& races = session_.races) {
       return races->found.empty() && races->inside.empty() ? "nothing found" : races_text(races);
     }
-    const auto count = [&](analyse::Kind kind) {
-      return std::count_if(findings_.begin(), findings_.end(), [&](const Finding& each) { return each.kind == kind; });
-    };
+    const auto count = [&](analyse::Kind kind) { return std::ranges::count(findings_, kind, &Finding::kind); };
     if (count(analyse::Kind::non_finite) > 0) return "NaN found";
     const auto races = count(analyse::Kind::stream_race);
     return races == 0 ? "nothing found" : fmt::format("{} race{}", races, races == 1 ? "" : "s");
@@ -254,7 +251,7 @@ class PassLines {
 
   void add_launch(const session::Pass& pass, std::size_t index, PassLine& line) const {
     const auto& all = processes(index);
-    const bool is_saved = std::any_of(all.begin(), all.end(), [&](const session::Process& process) {
+    const bool is_saved = std::ranges::any_of(all, [&](const session::Process& process) {
       const auto folder = session::saved_launch_folder(session_.folder / pass.folder, process.pid);
       return session::read_replay_tally(folder).has_value();
     });
@@ -265,8 +262,8 @@ class PassLines {
 
   void add_origin(std::size_t index, PassLine& line) const {
     const auto& rerun = processes(index);
-    const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
-      return std::any_of(process.deliveries.begin(), process.deliveries.end(), [](const session::Delivery& delivery) {
+    const bool told = std::ranges::any_of(rerun, [](const session::Process& process) {
+      return std::ranges::any_of(process.deliveries, [](const session::Delivery& delivery) {
         return delivery.origin && !delivery.origin->steps.empty();
       });
     });
@@ -275,9 +272,9 @@ class PassLines {
 
   void add_memory(const session::Pass& pass, std::size_t index, PassLine& line) const {
     const auto& rerun = processes(index);
-    const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
-      return std::any_of(process.deliveries.begin(), process.deliveries.end(),
-                         [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
+    const bool told = std::ranges::any_of(rerun, [](const session::Process& process) {
+      return std::ranges::any_of(process.deliveries,
+                                 [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
     });
     line.outcome = told ? "allocator reported" : pass.cut_short ? word(*pass.cut_short) : "memory sufficed";
   }
@@ -291,9 +288,8 @@ class PassLines {
 
   void add_eager(const session::Pass& pass, std::size_t index, PassLine& line) const {
     const auto& rerun = processes(index);
-    const bool failed = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
-      return process.record.state == wire::area::State::frozen;
-    });
+    const bool failed = std::ranges::any_of(
+        rerun, [](const session::Process& process) { return process.record.state == wire::area::State::frozen; });
     const analyse::Ending end = analyse::ending(pass.end);
     if (!failed && !pass.cut_short && !end.bad) line.judged = Outcome::did_not_fail;
     line.outcome = failed           ? "failed"
@@ -412,16 +408,15 @@ void add_unfinished(Diagnosis& report, const session::Session& session, const an
                     symbolize::Symbolizer& symbolizer) {
   const auto& passes = session.manifest.passes;
   if (!report.findings.empty() || passes.empty()) return;
-  const bool killed = std::any_of(report.notes.begin(), report.notes.end(), [](const analyse::Note& note) {
-    return note.code == analyse::NoteCode::killed_at_work;
-  });
+  const bool killed = std::ranges::any_of(
+      report.notes, [](const analyse::Note& note) { return note.code == analyse::NoteCode::killed_at_work; });
   if (!killed && !passes.front().end.signal) return;
   std::string text = unfinished_text(build_status(session, analysis, false, symbolizer));
   if (text.empty()) return;
-  const bool from_outside =
-      analyse::ending(passes.front().end).killed() ||
-      std::any_of(session.processes.begin(), session.processes.end(),
-                  [](const session::Process& process) { return analyse::own_ending(process).killed(); });
+  const bool from_outside = analyse::ending(passes.front().end).killed() ||
+                            std::ranges::any_of(session.processes, [](const session::Process& process) {
+                              return analyse::own_ending(process).killed();
+                            });
   if (!session.manifest.hang && from_outside)
     text += "; to have cudadiag report hangs: cudadiag run --hang-after SECONDS";
   add(report.notes, analyse::NoteCode::unfinished, text);

@@ -45,7 +45,7 @@ class StatusBuilder {
     const analyse::UnfinishedWork work = analyse::unfinished_work(record_);
     for (analyse::UnfinishedStream stream : work.streams) {
       const auto& candidates = stream.candidates;
-      const bool proven = std::find(candidates.begin(), candidates.end(), proven_) != candidates.end();
+      const bool proven = std::ranges::find(candidates, proven_) != candidates.end();
       if (proven) {
         stream.candidates = {proven_};
         stream.missing = 0;
@@ -74,8 +74,7 @@ class StatusBuilder {
     open.ordinal = operation.ordinal;
     if (operation.site_ordinal != 0) open.site_ordinal = operation.site_ordinal;
     open.seconds = since(operation.ticks);
-    open.candidate =
-        std::find(stream.candidates.begin(), stream.candidates.end(), &operation) != stream.candidates.end();
+    open.candidate = std::ranges::find(stream.candidates, &operation) != stream.candidates.end();
     return open;
   }
 
@@ -105,8 +104,7 @@ class StatusBuilder {
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);
-    const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
-                                       [&](std::uint32_t ordinal) { return ordinal > told; });
+    const auto refused = std::ranges::count_if(stream.refused, [&](std::uint32_t ordinal) { return ordinal > told; });
     // In a damaged recording, more operations may seem refused than were issued.
     const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
     open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));

@@ -244,7 +244,7 @@ std::string bisect_command(const std::string& session, bool input, const std::st
 }
 
 std::string shell_word(std::string_view word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+  const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("/._-+=:,@%").find(static_cast<char>(c)) != std::string_view::npos;
   });
   if (plain) return std::string(word);
@@ -293,7 +293,7 @@ std::string StreamLetters::name(const std::string& text) {
     const std::size_t begin = at + kBefore.size();
     const std::size_t end = std::min(text.size(), text.find_first_not_of("0123456789abcdef", begin + kHandle.size()));
     const std::string handle = text.substr(begin, end - begin);
-    const auto found = std::find(handles_.begin(), handles_.end(), handle);
+    const auto found = std::ranges::find(handles_, handle);
     const auto number = static_cast<std::size_t>(found - handles_.begin());
     if (found == handles_.end()) handles_.push_back(handle);
     named += text.substr(done, begin - done) + static_cast<char>('A' + number % kLetters);

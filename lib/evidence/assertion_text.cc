@@ -168,8 +168,7 @@ class Reader {
 
   void add(Assertion assertion) {
     if (std::max({assertion.condition.size(), assertion.file.size(), assertion.function.size()}) > kLongestPart) return;
-    auto known =
-        std::find_if(found_.begin(), found_.end(), [&](const Assertion& other) { return same(assertion, other); });
+    auto known = std::ranges::find_if(found_, [&](const Assertion& other) { return same(assertion, other); });
     if (known == found_.end()) {
       if (found_.size() == kMostAssertions) return;
       found_.push_back(assertion);

@@ -199,7 +199,7 @@ class Comparison {
     const auto is_there = [&](const SourceLine& line) {
       return line.line == there.line && same_file(line.file, there.file);
     };
-    const auto found = std::find_if(place.lines.begin(), place.lines.end(), is_there);
+    const auto found = std::ranges::find_if(place.lines, is_there);
     std::string told = fmt::format("{}:{}", there.file, there.line);
     if (found != place.lines.end() && found != place.lines.begin()) told += " (into which it was inlined)";
     tell("line", fmt::format("{}:{}", place.lines.front().file, place.lines.front().line), told,

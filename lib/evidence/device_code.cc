@@ -233,7 +233,7 @@ class LineProgram {
 // follow those of the previous unit. If the names then do not fill .debug_str exactly, only the first unit's start is
 // known.
 void place_names(std::vector<UnitNames>& units, Bytes strings) {
-  if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
+  if (std::ranges::any_of(units, [](const UnitNames& unit) { return unit.first != 0; })) return;
   std::uint64_t next = 0;
   for (UnitNames& unit : units) {
     unit.first = next;
@@ -348,7 +348,7 @@ std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) 
     edges.emplace_back(function.address, true, i);
     edges.emplace_back(function.address + std::min(function.size, room), false, i);
   }
-  std::sort(edges.begin(), edges.end());
+  std::ranges::sort(edges);
   std::set<std::size_t, Before> open(before);
   std::vector<Piece> found;
   std::uint64_t from = 0;
@@ -424,8 +424,7 @@ KernelFacts read_kernel_facts(Bytes section) {
       facts.parameters.push_back({section.u16(here + 4), section.u16(here + 6), section.u32(here + 8) >> 18});
     }
   }
-  std::sort(facts.parameters.begin(), facts.parameters.end(),
-            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::ranges::sort(facts.parameters, [](const auto& a, const auto& b) { return a.offset < b.offset; });
   return facts;
 }
 

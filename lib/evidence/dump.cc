@@ -195,7 +195,7 @@ class DumpReader {
           dump_.children_.push_back({section.link, section.info, static_cast<std::uint32_t>(kind), i});
       }
     }
-    std::sort(dump_.children_.begin(), dump_.children_.end());
+    std::ranges::sort(dump_.children_);
     for (const Kind kind : {Kind::devices, Kind::sms}) {
       if (sections_[kind].empty()) dump_.budget_.damage();  // every dump has devices and SMs
     }
@@ -293,7 +293,7 @@ const Grid* Dump::grid(const Cta& cta) const {
 }
 
 const Context* Dump::context(const Grid& grid) const {
-  const auto found = std::find_if(contexts.begin(), contexts.end(), [&grid](const Context& context) {
+  const auto found = std::ranges::find_if(contexts, [&grid](const Context& context) {
     return context.device == grid.device && context.id == grid.context;
   });
   return found == contexts.end() ? nullptr : &*found;
@@ -301,7 +301,7 @@ const Context* Dump::context(const Grid& grid) const {
 
 std::optional<Section> Dump::child(Kind kind, Home parent) const {
   const Child first{parent.table, parent.row, static_cast<std::uint32_t>(kind), 0};
-  const auto found = std::lower_bound(children_.begin(), children_.end(), first);
+  const auto found = std::ranges::lower_bound(children_, first);
   if (found == children_.end() || !std::equal(first.begin(), first.begin() + 3, found->begin())) return std::nullopt;
   return elf_.section((*found)[3]);
 }

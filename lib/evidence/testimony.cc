@@ -1,6 +1,7 @@
 #include "evidence/testimony.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -116,8 +117,7 @@ class Search {
     }
     std::vector<RunningKernel> running;
     for (auto& [key, gathered] : kernels_) running.push_back(finish(std::move(gathered)));
-    std::stable_sort(running.begin(), running.end(),
-                     [](const auto& a, const auto& b) { return a.threads > b.threads; });
+    std::ranges::stable_sort(running, [](const auto& a, const auto& b) { return a.threads > b.threads; });
     if (running.size() > kMostKernels) running.resize(kMostKernels);
     std::vector<std::pair<CodePlace*, std::uint64_t>> places;
     for (RunningKernel& kernel : running) {
@@ -164,8 +164,7 @@ class Search {
     RunningKernel& kernel = gathered.kernel;
     kernel.blocks = gathered.blocks.size();
     for (auto& [pc, place] : gathered.places) kernel.places.push_back(std::move(place));
-    std::stable_sort(kernel.places.begin(), kernel.places.end(),
-                     [](const RunningPlace& a, const RunningPlace& b) { return a.threads > b.threads; });
+    std::ranges::stable_sort(kernel.places, std::greater<>(), &RunningPlace::threads);
     if (kernel.places.size() > kMostPlaces) kernel.places.resize(kMostPlaces);
     return std::move(kernel);
   }
@@ -234,7 +233,7 @@ class Collection {
     const auto place = [this](const Lane* lane) {
       return std::tuple(linear(cta_of(*lane).block), lane->warp, linear(lane->thread));
     };
-    std::sort(lanes.begin(), lanes.end(), [&](const Lane* a, const Lane* b) { return place(a) < place(b); });
+    std::ranges::sort(lanes, [&](const Lane* a, const Lane* b) { return place(a) < place(b); });
     if (lanes.size() > FailingState::kMostLanes) {
       state_.left_out = lanes.size() - FailingState::kMostLanes;
       lanes.resize(FailingState::kMostLanes);

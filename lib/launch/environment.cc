@@ -85,7 +85,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
         name == names::kNans || name == names::kOrigins || name == names::kTensorRaces || name == names::kGraphMemory) {
       continue;
     }
-    if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);
+    if (std::ranges::none_of(changes, changed)) result.emplace_back(text);
   }
   for (const Variable& change : changes) result.push_back(change.name + "=" + change.value);
   return result;

@@ -315,7 +315,7 @@ class Candidates {
     if (!fs::is_regular_file(file, error)) return;
     // Skips duplicates. A toolkit's folder is often named after its version, and also has a link without the version.
     const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
-    if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
+    if (std::ranges::none_of(found_, same)) found_.push_back(file);
   }
   template <std::size_t N>
   void add_under(const fs::path& folder, const char* const (&files)[N]) {
@@ -333,7 +333,7 @@ std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) 
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path());
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
+  std::ranges::sort(found, std::greater<>());
   return found;
 }
 

@@ -168,8 +168,8 @@ std::string hint_for_missing(const std::string& name) {
 std::string mark_in(const std::vector<std::string>& environment) {
   for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
     const std::string prefix = std::string(name) + "=";
-    const auto found = std::find_if(environment.begin(), environment.end(),
-                                    [&](const std::string& variable) { return variable.starts_with(prefix); });
+    const auto found =
+        std::ranges::find_if(environment, [&](const std::string& variable) { return variable.starts_with(prefix); });
     if (found != environment.end()) return *found;
   }
   return "";
@@ -261,7 +261,7 @@ bool Target::has_started(pid_t process) const {
   if (::getpgid(process) != ::getpgrp()) return false;
   for (const pid_t own = ::getpid(); process > 1 && process != own;) {
     if (process == pid_) return true;
-    if (std::find(bystanders_.begin(), bystanders_.end(), process) != bystanders_.end()) return false;
+    if (std::ranges::find(bystanders_, process) != bystanders_.end()) return false;
     process = parent_of(process);
     if (process == own) return true;
   }

@@ -29,7 +29,7 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto [begin, end] = children.equal_range(found[i]);
     for (auto child = begin; child != end; ++child) {
-      if (std::find(spared.begin(), spared.end(), child->second) == spared.end()) found.push_back(child->second);
+      if (std::ranges::find(spared, child->second) == spared.end()) found.push_back(child->second);
     }
   }
   found.erase(found.begin());
@@ -45,7 +45,7 @@ std::vector<pid_t> listed_descendants_of(pid_t ancestor, const std::vector<pid_t
     for (; !error && threads != end; threads.increment(error)) {
       std::ifstream children(threads->path() / "children");
       for (pid_t child = 0; children >> child;) {
-        if (std::find(spared.begin(), spared.end(), child) == spared.end()) found.push_back(child);
+        if (std::ranges::find(spared, child) == spared.end()) found.push_back(child);
       }
     }
   }

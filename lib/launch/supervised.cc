@@ -220,7 +220,7 @@ void Supervised::take_over() {
   for (const auto& [process, start] : tree_) signal_process(process, SIGKILL, is_seen);
   ::kill(supervisor_, SIGKILL);
   end_orphans(kForced);
-  const bool listed = std::find(left_.begin(), left_.end(), supervisor_) != left_.end();
+  const bool listed = std::ranges::find(left_, supervisor_) != left_.end();
   // After its last packet, the supervisor only frees the memory of what the rerun wrote, which may take seconds.
   const bool is_left = reap_children() && end_of_child(supervisor_) == nullptr && !listed;
   if (is_left && !over_at_) left_.push_back(supervisor_);

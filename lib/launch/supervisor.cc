@@ -199,7 +199,7 @@ class CallDesk {
   }
 
   void report(const session::KeptFrom& kept) {
-    if (kept_.size() == kMostKept || std::find(kept_.begin(), kept_.end(), kept) != kept_.end()) return;
+    if (kept_.size() == kMostKept || std::ranges::find(kept_, kept) != kept_.end()) return;
     kept_.push_back(kept);
     supervision::send(launcher_, {Packet::Kind::kept, static_cast<std::int32_t>(kept.deed), kept.object});
   }

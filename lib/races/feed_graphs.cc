@@ -210,8 +210,8 @@ void Feed::graph(const std::byte* record, StreamNumber stream, const Pending& pe
   if (pending.watched != 0) watch_graph(graph, launch, pending.watched);
   graph_accesses(graph, record, at, stream);
   const auto any_kernel = [&](const auto& test) {
-    return std::any_of(graph.accesses.begin(), graph.accesses.end(),
-                       [&](const Access& access) { return access.what == What::kernel && test(access); });
+    return std::ranges::any_of(graph.accesses,
+                               [&](const Access& access) { return access.what == What::kernel && test(access); });
   };
   const auto may_write = [&](const Access& access) { return launch_bytes_.may_write_elsewhere(access.function); };
   if (known == graphs_.end() || any_kernel(may_write)) {
@@ -238,13 +238,13 @@ void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, Stre
 // Compares the branches of a graph with each other. Done once, because every launch has the same branches.
 void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
-  const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);
-  const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
+  const auto roots = std::ranges::count(graph.roots, true);
+  const bool linear = roots <= 1 && std::ranges::none_of(graph.successors, forks);
   if (linear) return;
   std::vector<Access> accesses = graph.accesses;
   // Skips a child graph's nodes, because the driver does not report which node contains them.
   std::erase_if(accesses, [&](const Access& access) { return graph.in_child[access.node - 1]; });
-  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
+  std::ranges::sort(accesses, {}, &Access::begin);
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     accesses[i].at = at;

@@ -30,24 +30,20 @@ std::pair<StreamNumber, std::ptrdiff_t> busiest_stream(const std::vector<Access>
   std::ptrdiff_t most = 0;
   for (const Access& access : place) {
     if (access.stream == stream && most > 0) continue;
-    const std::ptrdiff_t count =
-        std::count_if(place.begin(), place.end(), [&](const Access& other) { return other.stream == access.stream; });
+    const std::ptrdiff_t count = std::ranges::count(place, access.stream, &Access::stream);
     if (count > most) most = count, stream = access.stream;
   }
   return {stream, most};
 }
 
-std::vector<Access>::iterator oldest(std::vector<Access>& place) {
-  return std::min_element(place.begin(), place.end(), is_older);
-}
+std::vector<Access>::iterator oldest(std::vector<Access>& place) { return std::ranges::min_element(place, is_older); }
 
 // Returns an access of the stream: a read if possible, otherwise one that may not write, and the oldest of these.
 std::vector<Access>::iterator least_telling(std::vector<Access>& place, StreamNumber stream) {
   const auto rank = [&](const Access& a) {
     return std::tuple{a.stream != stream, alters(a.mode) ? 2 : a.mode == Mode::read ? 0 : 1, a.at};
   };
-  return std::min_element(place.begin(), place.end(),
-                          [&](const Access& a, const Access& b) { return rank(a) < rank(b); });
+  return std::ranges::min_element(place, [&](const Access& a, const Access& b) { return rank(a) < rank(b); });
 }
 
 }  // namespace
@@ -148,7 +144,7 @@ void History::add(Access access) {
   if (accesses_ >= most_) make_room();
   if (!access.exact) {
     Place& place = point(access.begin);
-    access.may_be_base = std::any_of(place.begin(), place.end(), [&](const Access& known) {
+    access.may_be_base = std::ranges::any_of(place, [&](const Access& known) {
       return known.function == access.function && known.parameter == access.parameter && known.stream != access.stream;
     });
     check(place, access);

@@ -52,8 +52,8 @@ void HostWrites::used(const Access& access) {
   if (access.mode == Mode::read || access.mode == Mode::none) return;
   for (Watched& each : watched_) {
     if (each.written_beside || each.copy.at == access.at || order_.before(each.copy, access.stream)) continue;
-    each.written_beside |= std::any_of(each.sources.begin(), each.sources.end(),
-                                       [&](const Access& source) { return touches(source, access); });
+    each.written_beside |=
+        std::ranges::any_of(each.sources, [&](const Access& source) { return touches(source, access); });
   }
 }
 
@@ -100,16 +100,14 @@ void note_calls(HostWrites::Change& known, HostWrites::Change& change) {
 }  // namespace
 
 bool HostWrites::changed(Change change) {
-  const auto watched =
-      std::find_if(watched_.begin(), watched_.end(), [&](const Watched& each) { return each.number == change.number; });
+  const auto watched = std::ranges::find(watched_, change.number, &Watched::number);
   if (watched == watched_.end()) return false;
   Watched of = std::move(*watched);
   watched_.erase(watched);
   if (of.of != Of::copy && !choose_source(of, change)) return false;
   if (change.after_begin && of.may_change_inside) return false;
   if (of.written_beside || (of.written_before && !change.while_held) || change.bytes == 0) return false;
-  const auto known =
-      std::find_if(found_.begin(), found_.end(), [&](const Found& each) { return each.copy.site == of.copy.site; });
+  const auto known = std::ranges::find_if(found_, [&](const Found& each) { return each.copy.site == of.copy.site; });
   if (known != found_.end()) {
     ++known->times;
     note_calls(known->change, change);

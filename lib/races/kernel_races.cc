@@ -36,14 +36,14 @@ void KernelRaces::launched(const std::byte* record, const session::RaceAccess& a
   std::vector<std::uint64_t> homes;
   for (const Pointer& pointer : pointers) {
     if (pointer.offset + sizeof(std::uint64_t) > values.parameters.size()) continue;
-    const auto home = std::find(homes.begin(), homes.end(), pointer.memory.begin);
+    const auto home = std::ranges::find(homes, pointer.memory.begin);
     const auto which = static_cast<std::uint64_t>(home - homes.begin());
     if (home == homes.end()) homes.push_back(pointer.memory.begin);
     const std::uint64_t address = (which + 1) * kApart + (pointer.value - pointer.memory.begin);
     std::memcpy(values.parameters.data() + pointer.offset, &address, sizeof address);
     values.addresses.push_back(pointer.offset);
   }
-  std::sort(values.addresses.begin(), values.addresses.end());
+  std::ranges::sort(values.addresses);
   std::string key = values.parameters;
   const auto append = [&key](std::uint32_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); };
   append(access.function);
@@ -124,8 +124,7 @@ void KernelRaces::add(const Shape& shape, const sass::ThreadRace& race) {
 }
 
 std::uint64_t KernelRaces::unchecked() const {
-  return static_cast<std::uint64_t>(
-      std::count_if(checked_.begin(), checked_.end(), [](const auto& each) { return !each.second; }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(checked_, [](const auto& each) { return !each.second; }));
 }
 
 }  // namespace cudadiag::races

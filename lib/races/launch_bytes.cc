@@ -37,13 +37,13 @@ sass::LaunchValues launch_of(const std::byte* record, std::string_view parameter
   launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
   launch.parameters = parameters;
   launch.addresses = std::move(memory.addresses);
-  std::sort(launch.addresses.begin(), launch.addresses.end());
+  std::ranges::sort(launch.addresses);
   zero_addresses(launch);
   launch.images = std::move(memory.images);
-  std::sort(launch.images.begin(), launch.images.end());
+  std::ranges::sort(launch.images);
   launch.images.erase(std::unique(launch.images.begin(), launch.images.end()), launch.images.end());
   launch.tensors = std::move(memory.tensors);
-  std::sort(launch.tensors.begin(), launch.tensors.end());
+  std::ranges::sort(launch.tensors);
   return launch;
 }
 
@@ -91,21 +91,19 @@ std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {
   const Codes codes = code_of_(function);
   if (codes.empty() || codes.size() > kMostCodes) return {};
   const auto& first = codes.front()->accesses().handles;
-  const bool agree =
-      std::all_of(codes.begin(), codes.end(), [&](const auto& code) { return code->accesses().handles == first; });
+  const bool agree = std::ranges::all_of(codes, [&](const auto& code) { return code->accesses().handles == first; });
   if (!agree) return {};
   return {first.begin(), first.end()};
 }
 
 bool LaunchBytes::may_wait_for_host(std::uint32_t function) const {
   const Codes codes = code_of_ ? code_of_(function) : Codes();
-  return codes.empty() ||
-         std::any_of(codes.begin(), codes.end(), [](const auto& code) { return code->uses_system_scope(); });
+  return codes.empty() || std::ranges::any_of(codes, [](const auto& code) { return code->uses_system_scope(); });
 }
 
 bool LaunchBytes::may_write(std::uint32_t function, std::uint32_t parameter) const {
   const Codes codes = code_of_ ? code_of_(function) : Codes();
-  return codes.empty() || std::any_of(codes.begin(), codes.end(), [&](const auto& code) {
+  return codes.empty() || std::ranges::any_of(codes, [&](const auto& code) {
            const Mode mode = code->accesses().mode(parameter);
            return mode != Mode::read && mode != Mode::none && mode != Mode::near_read;
          });
@@ -117,9 +115,8 @@ bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
   if (known != writes_elsewhere_.end()) return known->second;
   const Codes codes = code_of_(function);
   if (codes.empty()) return true;  // not stored, because the code may become known
-  return writes_elsewhere_[function] = std::any_of(codes.begin(), codes.end(), [](const auto& code) {
-           return !code->accesses().known || code->accesses().writes_elsewhere;
-         });
+  return writes_elsewhere_[function] = std::ranges::any_of(
+             codes, [](const auto& code) { return !code->accesses().known || code->accesses().writes_elsewhere; });
 }
 
 // Finds the memory that kernels use through the pointers among their parameters.
@@ -170,7 +167,7 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
 
 bool Feed::may_end(const Word& word, const Pending& pending) const {
   const Memory* memory = memory_.at(word.value);
-  return memory != nullptr && std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& other) {
+  return memory != nullptr && std::ranges::any_of(pending.words, [&](const Word& other) {
            return memory->begin <= other.value && other.value < word.value;
          });
 }
@@ -201,8 +198,7 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
   // read host memory may wait for the host.
   if (!pending.words.empty() && launch_bytes_.may_write_elsewhere(pending.words.front().function)) {
     host_writes_.writes_anywhere(access.at, issued.stream);
-  } else if (std::any_of(pending.words.begin(), pending.words.end(),
-                         [&](const Word& word) { return is_of_host(word.value); })) {
+  } else if (std::ranges::any_of(pending.words, [&](const Word& word) { return is_of_host(word.value); })) {
     host_writes_.mediator(access.at, issued.stream);
   }
   for (const Word& word : pending.words) {

@@ -130,7 +130,7 @@ Lines argument_lines(const diagnose::Finding& finding, const std::string& direct
   if (finding.cause) order = finding.cause->proof;
   if (!verbose && order.size() > kProvingNamed) order.resize(kProvingNamed);
   for (std::size_t i = 0; verbose && i < finding.arguments.size(); ++i) {
-    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+    if (std::ranges::find(order, i) == order.end()) order.push_back(i);
   }
   Lines lines;
   for (const std::size_t i : order) {

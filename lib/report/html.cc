@@ -280,7 +280,7 @@ class FindingArticle {
     if (!pictures.blamed || pictures.blamed->lines.empty()) return source_figure(own, words, markup_);
     const diagnose::Quotation& blamed = *pictures.blamed;
     const auto quotes = [&](const symbolize::SourceLine& line) { return line.number == blamed.at.line; };
-    if (own.at.file == blamed.at.file && std::any_of(own.lines.begin(), own.lines.end(), quotes)) {
+    if (own.at.file == blamed.at.file && std::ranges::any_of(own.lines, quotes)) {
       const int first = own.lines.front().number, last = own.lines.back().number;
       auto before = own.lines.begin();
       for (const symbolize::SourceLine& line : blamed.lines) {
@@ -331,7 +331,7 @@ class FindingArticle {
     if (pictures.memory && finding_.memory_use)
       memory += memory_figure(*pictures.memory, *finding_.memory_use, markup_);
     if (finding_.access) memory += access_figure(*finding_.access, markup_);
-    const auto freed = std::find_if(finding_.arguments.begin(), finding_.arguments.end(), [](const auto& argument) {
+    const auto freed = std::ranges::find_if(finding_.arguments, [](const auto& argument) {
       return argument.points_amiss() && argument.allocation->is_freed;
     });
     if (freed != finding_.arguments.end()) {
@@ -370,7 +370,7 @@ std::vector<std::vector<std::size_t>> groups_of_findings(const diagnose::Diagnos
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     const diagnose::Finding& finding = report.findings[i];
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& each) {
+    const auto group = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& each) {
       const diagnose::Finding& first = report.findings[each.front()];
       return !finding.race && !first.race && first.pid != finding.pid && first.kind == finding.kind &&
              first.code == finding.code && first.title == finding.title &&
@@ -393,7 +393,7 @@ std::string context_line(const diagnose::Diagnosis& report, const Markup& markup
   if (!started.empty()) parts.push_back(markup.text(started));
   for (const std::string& gpu : report.gpus) {
     const std::string name = markup.text(gpu);
-    if (std::find(parts.begin(), parts.end(), name) == parts.end()) parts.push_back(name);
+    if (std::ranges::find(parts, name) == parts.end()) parts.push_back(name);
   }
   std::string html;
   for (const std::string& part : parts) html += "<span>" + part + "</span>";

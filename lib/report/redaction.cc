@@ -229,9 +229,8 @@ std::string without_passwords(const std::string& text) {
     if (begin < from || colon == login.npos || colon + 1 == login.size() || host.empty() || !is_alnum(host.front()))
       continue;
     const std::string_view user = login.substr(0, colon);
-    const bool is_user =
-        std::isalpha(static_cast<unsigned char>(user.empty() ? '0' : user.front())) != 0 &&
-        std::all_of(user.begin(), user.end(), [](char c) { return is_name(c) || c == '-' || c == '.'; });
+    const bool is_user = std::isalpha(static_cast<unsigned char>(user.empty() ? '0' : user.front())) != 0 &&
+                         std::ranges::all_of(user, [](char c) { return is_name(c) || c == '-' || c == '.'; });
     if (!is_user || user == "mailto" || host.starts_with("sha256:")) continue;
     out.append(text, from, begin + colon + 1 - from).append(kRedacted);
     from = sign;
@@ -354,14 +353,14 @@ bool takes_password_by_p(std::string_view word) {
 }
 
 bool is_number(std::string_view word) {
-  return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+  return std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
 // Returns whether the word is an option -p with a password attached: "-phunter2", but not "-p8080" or "-pthread".
 bool has_password_attached(std::string_view word, bool logs_in) {
   if (word.size() < 3 || !word.starts_with("-p")) return false;
   const std::string_view value = word.substr(2);
-  const bool has_digit = std::any_of(value.begin(), value.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool has_digit = std::ranges::any_of(value, [](unsigned char c) { return std::isdigit(c) != 0; });
   return logs_in || (has_digit && !is_number(value) && value.find_first_of("/.=:,") == value.npos);
 }
 
@@ -405,7 +404,7 @@ Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> us
   std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
   std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
   const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };
-  for (auto* names : {&homes_, &users_, &hosts_}) std::stable_sort(names->begin(), names->end(), longer);
+  for (auto* names : {&homes_, &users_, &hosts_}) std::ranges::stable_sort(*names, longer);
 }
 
 std::string Redaction::text(std::string_view raw, Kind kind) const {
@@ -426,7 +425,7 @@ std::vector<std::string> Redaction::words(const std::vector<std::string>& comman
 }
 
 std::vector<std::string> without_secrets(const std::vector<std::string>& command) {
-  const bool logs_in = std::any_of(command.begin(), command.end(), takes_password_by_p);
+  const bool logs_in = std::ranges::any_of(command, takes_password_by_p);
   std::vector<std::string> words;
   SecretWords secrets;
   for (const std::string& word : command) {

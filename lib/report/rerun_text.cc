@@ -33,14 +33,14 @@ std::string place_of(const Finding& finding) {
 
 template <typename Predicate>
 bool any_pass(const Diagnosis& report, Predicate predicate) {
-  return std::any_of(report.passes.begin(), report.passes.end(), predicate);
+  return std::ranges::any_of(report.passes, predicate);
 }
 
 bool is_confirm(const PassLine& pass) { return pass.kind == PassKind::confirm; }
 
 // Returns the number and time of the reruns, such as "a rerun (3.2 s)"; empty if no rerun waited for operations.
 std::string reruns_text(const Diagnosis& after) {
-  const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
+  const auto reruns = std::ranges::count_if(after.passes, is_confirm);
   if (reruns == 0) return "";
   double seconds = 0;
   for (const PassLine& pass : after.passes) seconds += is_confirm(pass) ? pass.seconds : 0;
@@ -69,7 +69,7 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
   if (last.ended_at_that) {
     const std::string allow =
         after.session.empty() ? "" : "; to allow it: " + diagnose::bisect_command(session, after.input_read);
-    const bool several = std::count_if(after.passes.begin(), after.passes.end(), is_confirm) > 1;
+    const bool several = std::ranges::count_if(after.passes, is_confirm) > 1;
     return fmt::format("not confirmed: {}{} {}{}", runs, several ? "; the last one" : "", last.outcome, allow);
   }
   const bool interrupted = last.cut_short == CutShort::interrupted, too_long = last.cut_short == CutShort::time_limit;
@@ -160,7 +160,7 @@ void RerunText::print_races(const Diagnosis& after) {
                                  [](const PassLine& line) { return line.kind == PassKind::races; });
   if (pass == after.passes.rend()) return;
   const std::string rerun = fmt::format("a rerun ({})", diagnose::duration(pass->seconds));
-  const bool any = std::any_of(after.findings.begin(), after.findings.end(), diagnose::is_race);
+  const bool any = std::ranges::any_of(after.findings, diagnose::is_race);
   if (!diagnose::same_races(before_, after)) {
     if (!is_quiet()) say(rerun + " shows more about the races:");
     any ? write(write_text(after, options_)) : say("the schemas of PyTorch's operators show no race");
@@ -179,9 +179,7 @@ void RerunText::print_races(const Diagnosis& after) {
     ++told;
   }
   if (!any) {
-    const auto open = std::find_if(after.notes.begin(), after.notes.end(), [](const analyse::Note& note) {
-      return note.code == analyse::NoteCode::races_unjudged;
-    });
+    const auto open = std::ranges::find(after.notes, analyse::NoteCode::races_unjudged, &analyse::Note::code);
     return say(
         rerun +
         (open == after.notes.end()

@@ -172,7 +172,7 @@ class Writer {
   std::size_t rule(const diagnose::Finding& finding) {
     const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
     const std::string id = base::printable(finding.cause ? finding.cause->id : error);
-    const auto known = std::find_if(rules_.begin(), rules_.end(), [&](const Json& rule) { return rule["id"] == id; });
+    const auto known = std::ranges::find_if(rules_, [&](const Json& rule) { return rule["id"] == id; });
     if (known != rules_.end()) return static_cast<std::size_t>(known - rules_.begin());
     Json rule = {{"id", id}, {"shortDescription", message(finding.title)}};
     if (!finding.text.empty()) rule["fullDescription"] = message(finding.text);

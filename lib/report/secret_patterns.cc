@@ -25,14 +25,14 @@ bool is_about_authority(std::string_view word) {
 // Accepts "pass" and "dbpass", but not "bypass".
 bool is_pass(std::string_view word) {
   static constexpr std::array<std::string_view, 5> kOthers = {"bypass", "compass", "encompass", "surpass", "trespass"};
-  return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
+  return word.ends_with("pass") && std::ranges::find(kOthers, word) == kOthers.end();
 }
 
 // Returns true if "pass" after this word does not mean a password, as in "forward_pass".
 bool counts_passes(std::string_view word) {
   static constexpr std::array<std::string_view, 13> kWords = {
       "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  return std::ranges::find(kWords, word) != kWords.end();
 }
 
 // Removes the first word of a name, and returns it in lower case. A word ends at "_" or "-" or, in camel case, at the
@@ -53,17 +53,17 @@ std::string take_word(std::string_view& name, bool capitals) {
 
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 bool has_digit(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
 
 bool is_capitals(std::string_view name) {
-  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return std::ranges::none_of(name, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 bool is_secret_name(std::string_view name) {
@@ -74,7 +74,7 @@ bool is_secret_name(std::string_view name) {
                                                               "credential", "credentials", "cred",     "creds"};
   static constexpr std::array<std::string_view, 5> kKeys = {"api", "access", "private", "secret", "account"};
   const bool capitals = is_capitals(name);
-  if (capitals && std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; })) {
+  if (capitals && std::ranges::any_of(kParts, [&](auto part) { return name.find(part) != name.npos; })) {
     return true;
   }
   std::string before;
@@ -106,7 +106,7 @@ bool is_key_of_option(std::string_view name, std::string_view value) {
   while (!name.empty()) before = std::exchange(word, take_word(name, capitals));
   if (value.empty() || value.starts_with('-')) return false;
   if (!before.empty() && !is_one_of(before, kOfFields)) return true;
-  return value.size() >= 8 && has_digit(value) && std::any_of(value.begin(), value.end(), is_letter) &&
+  return value.size() >= 8 && has_digit(value) && std::ranges::any_of(value, is_letter) &&
          value.find_first_of("/.") == value.npos;
 }
 
@@ -213,7 +213,7 @@ bool is_login_name(std::string_view name) {
                                                              "sign-in", "authenticate", "basicauth", "basic_auth"};
   std::string word;
   for (const char c : name.substr(name.rfind('.') + 1)) word += lower(c);
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view end) { return word.ends_with(end); });
+  return std::ranges::any_of(kNames, [&](std::string_view end) { return word.ends_with(end); });
 }
 
 bool is_secret_option(std::string_view word) {
@@ -222,11 +222,11 @@ bool is_secret_option(std::string_view word) {
 }
 
 bool looks_random(std::string_view value) {
-  const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
+  const auto has = [&](auto test) { return std::ranges::any_of(value, test); };
   return value.size() >= kLeastRandom && has_digit(value) &&
-         has([](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }) &&
-         std::all_of(value.begin(), value.end(),
-                     [](char c) { return is_name(c) || std::string_view("-+/=.").find(c) != std::string_view::npos; });
+         has([](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }) && std::ranges::all_of(value, [](char c) {
+           return is_name(c) || std::string_view("-+/=.").find(c) != std::string_view::npos;
+         });
 }
 
 }  // namespace cudadiag::report

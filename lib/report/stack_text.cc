@@ -95,7 +95,7 @@ bool noticed_elsewhere(const diagnose::Finding& finding) {
 bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
   if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;
-  return !at.module.empty() && std::any_of(native.begin(), native.end(), [&](const symbolize::NativeFrame& frame) {
+  return !at.module.empty() && std::ranges::any_of(native, [&](const symbolize::NativeFrame& frame) {
     return frame.user && frame.module == at.module;
   });
 }

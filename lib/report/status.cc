@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "analyse/unfinished_work.h"
 #include "base/demangle.h"
@@ -282,7 +283,7 @@ std::string rate(double per_second) {
 std::vector<Busy> busiest(const std::map<std::string, double>& rates) {
   std::vector<Busy> busy;
   for (const auto& [name, per_second] : rates) busy.push_back({name, per_second});
-  std::stable_sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) { return a.per_second > b.per_second; });
+  std::ranges::stable_sort(busy, std::greater<>(), &Busy::per_second);
   return busy;
 }
 
@@ -304,8 +305,7 @@ void add_streams(const session::Process& process, std::vector<StreamQueue>& stre
 }  // namespace
 
 void ActivityWatch::name(const session::Session& session, const std::vector<SiteKey>& wanted) {
-  const bool known =
-      std::all_of(wanted.begin(), wanted.end(), [&](const SiteKey& key) { return names_.contains(key); });
+  const bool known = std::ranges::all_of(wanted, [&](const SiteKey& key) { return names_.contains(key); });
   if (known) return;
   symbolize::Symbolizer symbolizer(session);
   for (const SiteKey& key : wanted) {
@@ -346,7 +346,7 @@ Activity ActivityWatch::look(const session::Session& session) {
     last = std::move(now);
     add_streams(process, activity.streams);
   }
-  std::stable_sort(rates.begin(), rates.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(rates, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (rates.size() > kNamed) rates.resize(kNamed);
   std::vector<SiteKey> wanted;
   for (const auto& [per_second, key] : rates) wanted.push_back(key);
@@ -359,7 +359,7 @@ Activity ActivityWatch::look(const session::Session& session) {
   }
   activity.kernels = busiest(kernels);
   activity.lines = busiest(lines);
-  std::stable_sort(activity.streams.begin(), activity.streams.end(), [](const StreamQueue& a, const StreamQueue& b) {
+  std::ranges::stable_sort(activity.streams, [](const StreamQueue& a, const StreamQueue& b) {
     return std::pair(a.proven, a.unfinished) > std::pair(b.proven, b.unfinished);
   });
   return activity;

@@ -57,7 +57,7 @@ std::vector<SharedFinding> shared_findings(const diagnose::Diagnosis& report) {
         headline(finding, report.working_directory) + diagnose::word(finding.evidence.grade()).data();
     const auto [found, is_new] = known.emplace(text, all.size());
     SharedFinding* same = is_new || finding.race ? nullptr : &all[found->second];
-    if (same == nullptr || std::find(same->ranks.begin(), same->ranks.end(), rank) != same->ranks.end()) {
+    if (same == nullptr || std::ranges::find(same->ranks, rank) != same->ranks.end()) {
       all.push_back({&finding, {rank}});
     } else {
       same->ranks.push_back(rank);
@@ -75,7 +75,7 @@ Section others(const diagnose::Diagnosis& report) {
   std::vector<SharedFinding> all = shared_findings(report);
   std::vector<diagnose::RankName>& same = all.front().ranks;
   same.erase(same.begin());
-  std::sort(same.begin(), same.end());
+  std::ranges::sort(same);
   if (!same.empty()) section.lines.push_back("the same on " + diagnose::names_of(same));
   section.at_least = named + 1 + section.lines.size();
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -83,7 +83,7 @@ Section others(const diagnose::Diagnosis& report) {
       section.lines.push_back(fmt::format("also: {} more", all.size() - i));
       break;
     }
-    std::sort(all[i].ranks.begin(), all[i].ranks.end());
+    std::ranges::sort(all[i].ranks);
     const diagnose::Finding& finding = *all[i].first;
     const std::string who =
         finding.rank || all[i].ranks.size() > 1 ? diagnose::names_of(all[i].ranks) : fmt::format("pid {}", finding.pid);
@@ -96,7 +96,7 @@ Section others(const diagnose::Diagnosis& report) {
 std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + diagnose::duration(seconds); }
 
 bool was_rerun(const diagnose::Diagnosis& report) {
-  return std::any_of(report.passes.begin(), report.passes.end(), [&](const diagnose::PassLine& pass) {
+  return std::ranges::any_of(report.passes, [&](const diagnose::PassLine& pass) {
     return &pass != &report.passes.front() && pass.cut_short != session::CutShort::interrupted;
   });
 }
@@ -179,7 +179,7 @@ Suggestion more_attempts(const Prospects& known) {
 Suggestion rerun_for_tensor_names(const Prospects& known) {
   if (!known.answer.race || !known.first_rerun) return std::nullopt;
   const auto& accesses = known.answer.race->accesses;
-  const bool nameless = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::ResolvedAccess& access) {
+  const bool nameless = std::ranges::any_of(accesses, [](const diagnose::ResolvedAccess& access) {
     return access.location.language == symbolize::Language::python && !access.tensor;
   });
   if (!nameless) return std::nullopt;
@@ -207,9 +207,8 @@ Suggestion status_of_work(const Prospects& known) {
 Suggestion rerun_under_sanitizer(const Prospects& known) {
   const diagnose::Diagnosis& report = known.report;
   const diagnose::Finding& answer = known.answer;
-  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
-    return pass.kind == session::PassKind::sanitize;
-  });
+  const bool sanitized = std::ranges::any_of(
+      report.passes, [](const diagnose::PassLine& pass) { return pass.kind == session::PassKind::sanitize; });
   const bool lineless = !answer.device || answer.device->line == 0 || !answer.device->block;
   const bool may_help = lineless && diagnose::memcheck_may_help(answer);
   if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help || !known.sanitizes) return std::nullopt;
@@ -313,7 +312,7 @@ void add_run(Page& page, const diagnose::Diagnosis& report, const TextOptions& o
 }
 
 bool ended_badly(const diagnose::Diagnosis& report) {
-  return std::any_of(report.processes.begin(), report.processes.end(), [](const diagnose::ProcessLine& process) {
+  return std::ranges::any_of(report.processes, [](const diagnose::ProcessLine& process) {
     return process.signal || process.code.value_or(0) != 0;
   });
 }
@@ -378,7 +377,7 @@ CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
             report.notes.empty() ? "" : base::printable(report.notes.front().text)};
   }
   const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
-  const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
+  const auto first = std::ranges::find_if(report.notes, is_handled);
   const bool any = first != report.notes.end();
   const std::string clean = any && ended_badly(report) ? "no CUDA failure is known to have ended the program"
                                                        : "no CUDA failure in this session";

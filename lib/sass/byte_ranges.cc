@@ -51,7 +51,7 @@ std::vector<Box> corners_of(const Box& all) {
 
 void merge(CertainAccesses& to, const CertainAccesses& more) {
   for (const CertainAccess& each : more.accesses) {
-    const auto same = std::find_if(to.accesses.begin(), to.accesses.end(), [&](const CertainAccess& known) {
+    const auto same = std::ranges::find_if(to.accesses, [&](const CertainAccess& known) {
       return known.instruction == each.instruction && known.parameter == each.parameter;
     });
     if (same == to.accesses.end()) {
@@ -161,7 +161,7 @@ class ByteRanges::Implementation {
     }
     const LaunchValues& of_corner = launch.memory.empty() ? launch : with_numbers;
     for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(of_corner, corner, kStepsOfCorner));
-    std::sort(out.accesses.accesses.begin(), out.accesses.accesses.end());
+    std::ranges::sort(out.accesses.accesses);
     out.changes_memory |= accesses_.writes_elsewhere && leads_to_known_memory(launch);
     return out;
   }
@@ -193,7 +193,7 @@ class ByteRanges::Implementation {
       }
       nearest.emplace_back(distance, word);
     }
-    std::sort(nearest.begin(), nearest.end());
+    std::ranges::sort(nearest);
     for (std::size_t i = 0; i < nearest.size() && words.size() < kMost; ++i) words.insert(nearest[i].second);
     return words;
   }
@@ -207,9 +207,9 @@ class ByteRanges::Implementation {
     for (const std::uint32_t word : addressed_words(all, launch)) {
       const auto value = static_cast<std::int64_t>(launch.word(word).value_or(0));
       if (!launch.word(word) || value > kMostOfForm || value < -kMostOfForm) continue;
-      if (std::binary_search(launch.addresses.begin(), launch.addresses.end(), word)) continue;
+      if (std::ranges::binary_search(launch.addresses, word)) continue;
       LaunchValues other = launch;
-      other.addresses.insert(std::upper_bound(other.addresses.begin(), other.addresses.end(), word), word);
+      other.addresses.insert(std::ranges::upper_bound(other.addresses, word), word);
       for (const CertainAccess& each : followed(other).accesses.accesses) {
         if (each.parameter != word) continue;
         for (std::size_t at = 0; at < accesses.size(); ++at) {
@@ -225,7 +225,7 @@ class ByteRanges::Implementation {
       accesses[at] = found.front().access;
       for (std::size_t i = 1; i < found.size(); ++i) accesses.push_back(found[i].access);
     }
-    std::sort(accesses.begin(), accesses.end());
+    std::ranges::sort(accesses);
   }
 
   // An access whose positions are relative to a word, and the addresses of its first and last position.
@@ -237,7 +237,7 @@ class ByteRanges::Implementation {
 
   // Returns whether these accesses make up the whole one, and each address belongs to one of them. Sorts them.
   static bool are_parts_of(const CertainAccess& whole, std::vector<Counted>& parts) {
-    std::sort(parts.begin(), parts.end());
+    std::ranges::sort(parts);
     for (std::size_t i = 1; i < parts.size(); ++i) {
       if (parts[i].first <= parts[i - 1].last) return false;
     }

@@ -58,12 +58,8 @@ const Paths::Since& Paths::since(At stands) {
   // An instruction may have run since the failure if it is on a path from the failing instruction to `stands`.
   const Marks after = reach({failing_}, next_, barred_);
   const Marks until = reach({stands}, before_, barred_);
-  const auto follows = [&](At at) {
-    return std::any_of(before_[at].begin(), before_[at].end(), [&](At from) { return after[from]; });
-  };
-  const auto leads = [&](At at) {
-    return std::any_of(next_[at].begin(), next_[at].end(), [&](At to) { return until[to]; });
-  };
+  const auto follows = [&](At at) { return std::ranges::any_of(before_[at], [&](At from) { return after[from]; }); };
+  const auto leads = [&](At at) { return std::ranges::any_of(next_[at], [&](At to) { return until[to]; }); };
   out.reachable = follows(stands) && steps_ <= kMostSteps;
   out.straight = out.reachable && stands > failing_;
   for (At at = 0; at < program_.size(); ++at) {
@@ -74,7 +70,7 @@ const Paths::Since& Paths::since(At stands) {
   }
   for (const At at : out.executed) {
     for (const At to : next_[at]) {
-      const bool inside = to == stands || std::binary_search(out.executed.begin(), out.executed.end(), to);
+      const bool inside = to == stands || std::ranges::binary_search(out.executed, to);
       out.straight &= !inside || to == at + 1;
     }
   }
@@ -92,7 +88,7 @@ const std::vector<Paths::At>& Paths::until_failing(Moment moment) {
   if (moment.latest) barred[moment.at] = true;
   const Marks after = reach({moment.at}, next_, barred), until = reach({failing_}, before_, barred);
   const auto leads = [&](At at) {
-    return std::any_of(next_[at].begin(), next_[at].end(), [&](At to) { return until[to] && !barred[to]; });
+    return std::ranges::any_of(next_[at], [&](At to) { return until[to] && !barred[to]; });
   };
   for (At each = 0; each < program_.size(); ++each) {
     if (each == moment.at || (after[each] && until[each] && leads(each))) found->second.push_back(each);
@@ -105,23 +101,21 @@ bool Paths::is_untouched_before(Slot slot, Moment moment) {
   const auto known = untouched_until_.find({slot, moment});
   if (known != untouched_until_.end()) return known->second;
   const auto& executed = until_failing(moment);
-  const bool untouched =
-      std::none_of(executed.begin(), executed.end(), [&](At each) { return program_[each].written.has(slot); });
+  const bool untouched = std::ranges::none_of(executed, [&](At each) { return program_[each].written.has(slot); });
   return untouched_until_[{slot, moment}] = untouched && steps_ <= kMostSteps;
 }
 
 Paths::Moment Paths::last_before(At by, Moment moment) {
   if (!moment.latest || by == moment.at) return {by, false};
   const auto& executed = until_failing(moment);
-  const bool again = moment.at != failing_ && std::binary_search(executed.begin(), executed.end(), by);
+  const bool again = moment.at != failing_ && std::ranges::binary_search(executed, by);
   return {by, !again && steps_ <= kMostSteps};
 }
 
 bool Paths::is_untouched(Slot slot, Moment moment, At stands) {
   const Since& after = since(stands);
   if (!after.reachable || !is_untouched_before(slot, moment)) return false;
-  return std::none_of(after.executed.begin(), after.executed.end(),
-                      [&](At each) { return program_[each].written.has(slot); });
+  return std::ranges::none_of(after.executed, [&](At each) { return program_[each].written.has(slot); });
 }
 
 std::optional<Paths::At> Paths::written_once_since(Slot slot, At stands) {
@@ -307,8 +301,8 @@ std::optional<std::uint32_t> EarlierValues::undone(Slot slot, Moment moment) {
   if (i.is_conditional() || i.to() != slot || i.has<"64">() || i.has<"WIDE">() || i.has<"X">()) return std::nullopt;
   const bool adds = i.op == Op::add || (i.op == Op::multiply && i.has<"IADD">() && i.may_pass_address(0));
   const auto is_it = [slot](const Operand& value) { return value.slot == slot; };
-  const auto self = std::find_if(i.values.begin(), i.values.end(), is_it);
-  if (!adds || std::count_if(i.values.begin(), i.values.end(), is_it) != 1 || !self->is_plain()) return std::nullopt;
+  const auto self = std::ranges::find_if(i.values, is_it);
+  if (!adds || std::ranges::count_if(i.values, is_it) != 1 || !self->is_plain()) return std::nullopt;
   // With 0 in place of the register, the instruction computes the number that it added.
   InputsSince inputs(*this, *by, slot);
   Evaluator evaluator(thread_, inputs);

@@ -61,7 +61,7 @@ class FailingAddress::Implementation {
              .loaded = low.loaded && high.loaded,
              .through = std::move(low.through)};
     for (const std::uint32_t word : low.words) {
-      const bool whole = std::binary_search(high.words.begin(), high.words.end(), word + 4);
+      const bool whole = std::ranges::binary_search(high.words, word + 4);
       whole ? out.words.push_back(word) : void(out.others = true);
     }
     return out;
@@ -83,7 +83,7 @@ class FailingAddress::Implementation {
     to.others |= more.others;
     to.through.insert(to.through.end(), more.through.begin(), more.through.end());
     to.words.insert(to.words.end(), more.words.begin(), more.words.end());
-    std::sort(to.words.begin(), to.words.end());
+    std::ranges::sort(to.words);
   }
 
   std::optional<std::uint64_t> sum(EarlierValues& values) {

@@ -254,7 +254,7 @@ std::vector<std::uint32_t> Detours::meeting_points() const {
       meets[*at] = meet;
     }
   }
-  if (changed) std::fill(meets.begin(), meets.end(), end);
+  if (changed) std::ranges::fill(meets, end);
   return meets;
 }
 

@@ -38,7 +38,7 @@ class ThreadInputs : public Inputs {
   Value bank(std::uint32_t offset) override {
     const std::uint32_t byte = offset - bank_.offset, word = byte & ~7u;
     const bool parameter = offset >= bank_.offset && byte < bank_.size && byte % 4 == 0;
-    if (parameter && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+    if (parameter && std::ranges::binary_search(launch_.addresses, word)) {
       return {byte == word ? Value::Kind::low : Value::Kind::high, word, {}};
     }
     const auto known = word_in_bank(bank_, offset, launch_.parameters, launch_.grid, launch_.block);
@@ -448,7 +448,7 @@ FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Evaluator:
     return out;
   }
   if (!span) return out;
-  const auto memory = std::find_if(launch_.memory.begin(), launch_.memory.end(), [&](const KnownMemory& each) {
+  const auto memory = std::ranges::find_if(launch_.memory, [&](const KnownMemory& each) {
     return span->begin >= each.address && span->end <= each.address + each.bytes.size();
   });
   const bool plain = i.code->kind == AccessKind::load && i.to() != kNone;
@@ -478,7 +478,7 @@ FollowedLaunch::Loaded FollowedLaunch::loaded(std::uint32_t at, const Evaluator:
   for (std::size_t half = offset; half < offset + width; half += 4) {
     const std::uint32_t word = word_in(which, half);
     // Halves of addresses that are loaded apart are numbers.
-    if (width >= 8 && std::binary_search(launch_.addresses.begin(), launch_.addresses.end(), word)) {
+    if (width >= 8 && std::ranges::binary_search(launch_.addresses, word)) {
       out.registers.push_back({half % 8 == 0 ? Value::Kind::low : Value::Kind::high, word, {}});
       continue;
     }
@@ -504,7 +504,7 @@ FollowedLaunch::Next FollowedLaunch::box_access(Part& part, Evaluator& evaluator
   const Instruction& i = instruction(part);
   note_open(at);
   const auto may = code_.accesses.find(at);
-  const auto map = std::find_if(launch_.tensors.begin(), launch_.tensors.end(), [&](const TensorMap& each) {
+  const auto map = std::ranges::find_if(launch_.tensors, [&](const TensorMap& each) {
     return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
            may->second.words.contains(each.parameter);
   });
@@ -543,7 +543,7 @@ FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluat
   const Instruction& i = instruction(part);
   note_open(at);
   const auto may = code_.accesses.find(at);
-  const auto image = std::find_if(launch_.images.begin(), launch_.images.end(), [&](const Image& each) {
+  const auto image = std::ranges::find_if(launch_.images, [&](const Image& each) {
     return may != code_.accesses.end() && each.parameter == may->second.handle;
   });
   std::optional<Form> place;

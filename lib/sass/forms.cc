@@ -20,7 +20,7 @@ std::int64_t divided_down(std::int64_t value, std::int64_t by) {
 }  // namespace
 
 bool Form::is_constant() const {
-  return std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step == 0; });
+  return std::ranges::all_of(steps, [](std::int64_t step) { return step == 0; });
 }
 
 Form constant(std::int64_t value) { return {value, {}}; }
@@ -66,8 +66,7 @@ std::optional<Form> wrapped_product(const Form& a, std::int64_t factor) {
 }
 
 bool is_multiple(const Form& a, std::int64_t of) {
-  return a.base % of == 0 &&
-         std::all_of(a.steps.begin(), a.steps.end(), [of](std::int64_t step) { return step % of == 0; });
+  return a.base % of == 0 && std::ranges::all_of(a.steps, [of](std::int64_t step) { return step % of == 0; });
 }
 
 bool same_low_word(const Form& a, const Form& b) {
@@ -147,7 +146,7 @@ bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& o
 void Lattices::fold(Lattice& lattice) {
   auto& levels = lattice.levels;
   std::erase_if(levels, [](const Level& level) { return level.count <= 1; });
-  std::sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.step < b.step; });
+  std::ranges::sort(levels, {}, &Level::step);
   while (!levels.empty() && levels.front().step <= lattice.width) {
     lattice.width += levels.front().step * (levels.front().count - 1);
     levels.erase(levels.begin());
@@ -224,7 +223,7 @@ bool Lattices::join_in_a_row(Lattice& to, const Lattice& other) {
 }
 
 void Lattices::join_all(std::vector<Lattice>& all) {
-  std::sort(all.begin(), all.end(), [](const Lattice& a, const Lattice& b) { return a.begin < b.begin; });
+  std::ranges::sort(all, {}, &Lattice::begin);
   for (bool again = true; again;) {
     again = false;
     for (std::size_t at = 0; at < all.size(); ++at) {
@@ -242,7 +241,7 @@ void Lattices::join_all(std::vector<Lattice>& all) {
 
 // Turns single pieces at equal distances into rows.
 void Lattices::make_rows(std::vector<Lattice>& all) {
-  std::sort(all.begin(), all.end(), [](const Lattice& a, const Lattice& b) { return a.begin < b.begin; });
+  std::ranges::sort(all, {}, &Lattice::begin);
   const auto alike = [&](std::size_t a, std::size_t b) {
     return all[a].levels.empty() && all[b].levels.empty() && all[a].width == all[b].width;
   };
@@ -264,8 +263,7 @@ bool Lattices::expand(std::vector<Lattice>& all, std::size_t most) {
       ++at;
       continue;
     }
-    const auto few = std::min_element(levels.begin(), levels.end(),
-                                      [](const Level& a, const Level& b) { return a.count < b.count; });
+    const auto few = std::ranges::min_element(levels, {}, &Level::count);
     const Level level = *few;
     levels.erase(few);
     if (level.count > static_cast<std::int64_t>(most)) return false;

@@ -163,7 +163,7 @@ Written written_by(const Instruction& i, std::size_t first) {
 // Sorts the operands by role.
 std::size_t read_operands(Instruction& i) {
   const auto& all = i.operands;
-  const auto found = std::find_if_not(all.begin(), all.end(), is_predicate);
+  const auto found = std::ranges::find_if_not(all, is_predicate);
   const auto first = static_cast<std::size_t>(found - all.begin());
   for (std::size_t at = 0; at < std::min<std::size_t>(first, 2); ++at) i.results.push_back(condition_of(all[at]));
   const bool has_destination = i.code->result != Result::none;
@@ -389,7 +389,7 @@ namespace {
 Slot first_of_image(const Instruction& i, std::vector<std::size_t>& axes) {
   if (i.base() == "TLD") {
     const bool plain = i.opcode == "TLD.LZ" || i.opcode == "TLD.SCR.LZ";
-    const bool line = std::find(i.operands.begin(), i.operands.end(), "1D") != i.operands.end();
+    const bool line = std::ranges::find(i.operands, "1D") != i.operands.end();
     if (plain && line) axes = {0};
     return i.values.size() > 1 ? i.values[1].slot : kNone;
   }
@@ -415,7 +415,7 @@ Slot first_of_box(const Instruction& i, std::vector<std::size_t>& axes) {
                              modifier_bit("MAX") | modifier_bit("INC") | modifier_bit("DEC") | modifier_bit("AND") |
                              modifier_bit("OR") | modifier_bit("XOR");
   const std::size_t known = (rank == 0 ? 0 : 1) + static_cast<std::size_t>(std::popcount(i.modifiers & kHarmless));
-  const auto modifiers = static_cast<std::size_t>(std::count(i.opcode.begin(), i.opcode.end(), '.'));
+  const auto modifiers = static_cast<std::size_t>(std::ranges::count(i.opcode, '.'));
   const Slot first = i.operands.empty() ? kNone : register_of(address_in(i.operands[0]));
   if (known != modifiers || first == kNone || first < kUniform) return kNone;
   for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(axis);

@@ -20,7 +20,7 @@ Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
   const auto behind = arrays.upper_bound(word);
   if (behind == arrays.begin()) return {};
   const std::uint32_t begin = *std::prev(behind);
-  const auto next = std::upper_bound(parameters.begin(), parameters.end(), begin);
+  const auto next = std::ranges::upper_bound(parameters, begin);
   const bool inside = begin == word || (!parameters.empty() && (next == parameters.end() || word < *next));
   return inside ? Unit{begin, true} : Unit{};
 }

@@ -368,12 +368,12 @@ void Instructions::note(const Halves& place, Mode mode) {
   for (const std::uint32_t each : sets_.of(place.low)) {
     if (each == kTop) access.anywhere = true;
     const std::uint32_t upper = (each & ~(kMoved | kShifted)) + 4;
-    if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
+    if (!is_word(each) || value_of(each) % 8 != 0 || !std::ranges::binary_search(high, upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
   // If the address may come from the same word with and without a shift, keep only the unshifted origin.
   const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
-  std::sort(access.origins.begin(), access.origins.end());
+  std::ranges::sort(access.origins);
   access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
   if (access.anywhere || !access.origins.empty()) return note(std::move(access));
   writes_elsewhere_ |= mode != Mode::read;
@@ -392,7 +392,7 @@ void Instructions::set_loaded(const Step& s, const Halves& place) {
   for (std::uint32_t w = 0; w < s.i.words; ++w) {
     Id loaded = s.i.code->space == Space::generic ? pool_ : 0;
     for (const std::uint32_t each : sets_.of(place.low)) {
-      if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
+      if (!is_place(each) || !std::ranges::binary_search(high, kUpper)) continue;
       const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
       const std::uint32_t word = ((each & ~kPlace) + 4 * w) & ~3u;
       const Id held = is_indexed(each) ? indexed(place.low, value_of(word)) : parameter(word);
@@ -454,7 +454,7 @@ void Instructions::use_box(const Step& s) {
   access.mode = mode_of(s.i);
   const auto& high = sets_.of(at.high);
   for (const std::uint32_t each : sets_.of(at.low)) {
-    if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
+    if (!is_place(each) || !std::ranges::binary_search(high, kUpper)) continue;
     const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
     access.anywhere |= nowhere;
     if (!nowhere) access.origins.push_back({value_of(each), is_indexed(each)});

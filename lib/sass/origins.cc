@@ -11,7 +11,7 @@ namespace {
 using namespace origin;
 
 OriginSets::Set sorted(OriginSets::Set set) {
-  std::sort(set.begin(), set.end());
+  std::ranges::sort(set);
   set.erase(std::unique(set.begin(), set.end()), set.end());
   return set;
 }
@@ -71,9 +71,7 @@ OriginSets::Id OriginSets::led(Id id, Lead lead) {
   return out == of(id) ? id : number(sorted(std::move(out)));
 }
 
-bool OriginSets::has(Id id, std::uint32_t origin) const {
-  return std::binary_search(of(id).begin(), of(id).end(), origin);
-}
+bool OriginSets::has(Id id, std::uint32_t origin) const { return std::ranges::binary_search(of(id), origin); }
 
 OriginSets::Id OriginSets::marks(Id id) {
   Set out = of(id);
@@ -89,7 +87,7 @@ OriginSets::Id OriginSets::without_marks(Id id) {
 
 // Limits the places in a set. Without a limit, a loop that adds to a place would create new places forever.
 OriginSets::Set OriginSets::bounded(Set set) {
-  const auto places = static_cast<std::size_t>(std::count_if(set.begin(), set.end(), is_place));
+  const auto places = static_cast<std::size_t>(std::ranges::count_if(set, is_place));
   const bool anywhere = !set.empty() && set.back() == kTop;
   if (places == 0 || (!anywhere && places <= kMostPlaces)) return set;
   std::erase_if(set, is_place);
@@ -99,7 +97,7 @@ OriginSets::Set OriginSets::bounded(Set set) {
 
 OriginSets::Id OriginSets::blurred(Id id) {
   const Set& set = of(id);
-  if (std::none_of(set.begin(), set.end(), [](std::uint32_t each) { return is_number(each) || is_place(each); })) {
+  if (std::ranges::none_of(set, [](std::uint32_t each) { return is_number(each) || is_place(each); })) {
     return id;
   }
   Set out;

@@ -79,8 +79,8 @@ class CommonByte {
         add({b, axis, -of_b, low_b, high_b});
       }
     }
-    std::stable_sort(variables_.begin(), variables_.end(),
-                     [](const Variable& a, const Variable& b) { return std::abs(a.factor) > std::abs(b.factor); });
+    std::ranges::stable_sort(
+        variables_, [](const Variable& a, const Variable& b) { return std::abs(a.factor) > std::abs(b.factor); });
     rest_.assign(variables_.size() + 1, {});
     for (std::size_t at = variables_.size(); at-- > 0;) {
       const auto [factor, low, high] = std::tuple(variables_[at].factor, variables_[at].low, variables_[at].high);
@@ -294,7 +294,7 @@ class ThreadRaceFinder {
       writes |= mode_of(instruction(access)) != Mode::read;
     }
     if (!writes) return true;
-    std::stable_sort(spans.begin(), spans.end(), [](const Spanned& a, const Spanned& b) { return a.least < b.least; });
+    std::ranges::stable_sort(spans, {}, &Spanned::least);
     std::size_t pairs = 0;
     for (std::size_t at = 0; at < spans.size(); ++at) {
       for (std::size_t other = at; other < spans.size() && spans[other].least < spans[at].end; ++other) {
@@ -383,7 +383,7 @@ class ThreadRaceFinder {
       for (const std::uint32_t each : {0u, 1u}) of_axis.push_back(each);
       if (axis == 0) of_axis.insert(of_axis.end(), {kWarp - 1, kWarp, kWarp + 1});
       if (axis < kBlock && high > 0) of_axis.insert(of_axis.end(), {high - 1, high});
-      std::sort(of_axis.begin(), of_axis.end());
+      std::ranges::sort(of_axis);
       of_axis.erase(std::unique(of_axis.begin(), of_axis.end()), of_axis.end());
       std::erase_if(of_axis, [high](std::uint32_t each) { return each > high; });
     }

@@ -296,13 +296,13 @@ void AreaReader::sort_operations() {
     return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
   };
   std::vector<Operation>& all = record_.operations;
-  if (std::is_sorted(all.begin(), all.end(), earlier)) return;
+  if (std::ranges::is_sorted(all, earlier)) return;
   std::vector<Key> keys;
   keys.reserve(all.size());
   for (const Operation& operation : all) {
     keys.push_back({operation.ticks, operation.serial, static_cast<std::uint32_t>(keys.size()), operation.thread});
   }
-  std::sort(keys.begin(), keys.end(), earlier);
+  std::ranges::sort(keys, earlier);
   std::vector<Operation> sorted;
   sorted.reserve(all.size());
   for (const Key& key : keys) sorted.push_back(all[key.index]);
@@ -337,7 +337,7 @@ void AreaReader::read_held() {
   std::vector<OperationKey> in_rings;
   in_rings.reserve(record_.operations.size());
   for (const Operation& operation : record_.operations) in_rings.emplace_back(operation.thread, operation.serial);
-  if (!std::is_sorted(in_rings.begin(), in_rings.end())) std::sort(in_rings.begin(), in_rings.end());
+  if (!std::ranges::is_sorted(in_rings)) std::ranges::sort(in_rings);
   std::set<OperationKey> held;
   for (std::size_t stream = 0; stream < streams; ++stream) {
     if (record_.streams[stream].state == wire::stream::State::free) continue;
@@ -351,7 +351,7 @@ void AreaReader::read_held() {
       const auto operation = decode(*copy);
       if (!operation) continue;
       const OperationKey key(operation->thread, operation->serial);
-      const bool is_known = std::binary_search(in_rings.begin(), in_rings.end(), key) || !held.insert(key).second;
+      const bool is_known = std::ranges::binary_search(in_rings, key) || !held.insert(key).second;
       if (!is_known) add(*operation);
     }
   }
@@ -415,8 +415,7 @@ void AreaReader::read_allocations() {
     made.freed_stream = index(wire::load(from, w::kFreedStream), record_.streams.size());
     record_.allocations.push_back(made);
   }
-  std::sort(record_.allocations.begin(), record_.allocations.end(),
-            [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
+  std::ranges::sort(record_.allocations, {}, &Allocation::serial);
 }
 
 void AreaReader::read_site_counts() {

@@ -368,10 +368,10 @@ void add_checked(const std::filesystem::path& folder, std::vector<Process>& proc
     Process process;
     process.pid = *pid;
     const auto known = [&](const Process& other) { return other.pid == process.pid; };
-    if (std::any_of(processes.begin(), processes.end(), known) || processes.size() >= kMostProcesses) continue;
+    if (std::ranges::any_of(processes, known) || processes.size() >= kMostProcesses) continue;
     process.deliveries = read_deliveries(file);
     const auto checked = [](const Delivery& delivery) { return delivery.kind == DeliveryKind::checking; };
-    if (std::none_of(process.deliveries.begin(), process.deliveries.end(), checked)) continue;
+    if (std::ranges::none_of(process.deliveries, checked)) continue;
     process.record.pid = process.pid;
     process.record.state = wire::area::State::finished;
     processes.push_back(std::move(process));
@@ -385,7 +385,7 @@ void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
     auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
-    std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+    std::ranges::sort(watched, [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
     std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
   }
   add_checked(folder, processes);

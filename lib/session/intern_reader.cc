@@ -283,8 +283,7 @@ class HeapReader {
     const std::size_t nodes = record_.graphs[graph.changed_from - 1].nodes.size();
     record_.damaged += std::erase_if(
         graph.changes, [&](const GraphChange& change) { return change.node >= nodes || change.site == 0; });
-    std::stable_sort(graph.changes.begin(), graph.changes.end(),
-                     [](const GraphChange& a, const GraphChange& b) { return a.node < b.node; });
+    std::ranges::stable_sort(graph.changes, {}, &GraphChange::node);
     const auto doubled = std::unique(graph.changes.begin(), graph.changes.end(),
                                      [](const GraphChange& a, const GraphChange& b) { return a.node == b.node; });
     record_.damaged += static_cast<std::size_t>(graph.changes.end() - doubled);

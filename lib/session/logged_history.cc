@@ -341,7 +341,7 @@ bool Join::reaches() const {
 }
 
 void Join::add(const Kept& kept) {
-  if (std::binary_search(present_.begin(), present_.end(), id_of(kept))) return;
+  if (std::ranges::binary_search(present_, id_of(kept))) return;
   auto operation = decode_operation(kept.copy.data(), kept.serial, record_);
   if (!operation) {
     ++record_.damaged;
@@ -373,12 +373,12 @@ void Join::add_kept() {
 }
 
 void Join::sort() {
-  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+  std::ranges::sort(record_.operations, [](const Operation& a, const Operation& b) {
     return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
   });
   present_.clear();
   for (const Operation& operation : record_.operations) present_.push_back(id_of(operation));
-  std::sort(present_.begin(), present_.end());
+  std::ranges::sort(present_);
 }
 
 void Join::connect() {
@@ -428,7 +428,7 @@ void attach_logs(const std::filesystem::path& folder, std::vector<Process>& proc
     auto log = LogReader::open(file);
     if (!log) continue;
     // Compares the start too, because a process that replaced itself by exec has two areas and two logs.
-    const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
+    const auto whose = std::ranges::find_if(processes, [&](const Process& process) {
       return process.pid == log->pid() && process.record.start_realtime == log->start();
     });
     if (whose == processes.end() || !whose->log.empty()) continue;

@@ -81,7 +81,7 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
 
 void add_hex(const Manifest& manifest, Json& document) {
-  if (!std::all_of(manifest.command.begin(), manifest.command.end(), is_utf8)) {
+  if (!std::ranges::all_of(manifest.command, is_utf8)) {
     Json words = Json::array();
     for (const std::string& word : manifest.command) words.push_back(hex_of_text(word));
     document[kCommandHex] = std::move(words);

@@ -152,8 +152,8 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
 // Marks the record as frozen at its first sticky error, for a process that could not store this state itself. Another
 // thread may have ended the process just after the failed call was recorded.
 void freeze_at_lost_context(ProcessRecord& record) {
-  const auto lost = std::find_if(record.errors.begin(), record.errors.end(),
-                                 [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });
+  const auto lost = std::ranges::find_if(
+      record.errors, [](const FailedCall& error) { return (error.flags & wire::error::kSticky) != 0; });
   if (lost == record.errors.end()) return;
   record.state = wire::area::State::frozen;
   record.frozen_error = static_cast<std::uint32_t>(lost - record.errors.begin()) + 1;
@@ -174,10 +174,8 @@ void read_failed_calls(const AreaRegions& regions, InternStrings& strings, std::
     read_one(slots + i * wire::area::kErrorSize, strings, record);
     if (record.errors.size() > before && i + 1 == frozen_slot) frozen_serial = record.errors.back().serial;
   }
-  std::sort(record.errors.begin(), record.errors.end(),
-            [](const FailedCall& a, const FailedCall& b) { return a.serial < b.serial; });
-  const auto frozen = std::find_if(record.errors.begin(), record.errors.end(),
-                                   [&](const FailedCall& error) { return error.serial == frozen_serial; });
+  std::ranges::sort(record.errors, {}, &FailedCall::serial);
+  const auto frozen = std::ranges::find(record.errors, frozen_serial, &FailedCall::serial);
   if (frozen_serial != 0) record.frozen_error = static_cast<std::uint32_t>(frozen - record.errors.begin()) + 1;
   if (record.state == wire::area::State::recording) freeze_at_lost_context(record);
 }
@@ -282,8 +280,7 @@ void read_collectives(std::span<const std::byte> area, const AreaRegions& region
     }
     record.collectives.push_back(call);
   }
-  std::sort(record.collectives.begin(), record.collectives.end(),
-            [](const Collective& a, const Collective& b) { return a.number < b.number; });
+  std::ranges::sort(record.collectives, {}, &Collective::number);
 }
 
 namespace {

@@ -244,7 +244,7 @@ struct Stream {
   // Returns the number of queued operations with ordinals after `after`, up to `last`.
   std::uint32_t given_between(std::uint32_t after, std::uint32_t last) const {
     if (last <= after) return 0;
-    const auto begin = std::upper_bound(not_given.begin(), not_given.end(), after);
+    const auto begin = std::ranges::upper_bound(not_given, after);
     return last - after - static_cast<std::uint32_t>(std::upper_bound(begin, not_given.end(), last) - begin);
   }
 };
@@ -415,9 +415,9 @@ inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& nod
 inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
   const Graph* known = by_id(record.graphs, graph);
   if (known != nullptr && known->changed_from != 0) known = by_id(record.graphs, known->changed_from);
-  return known == nullptr || !known->whole ||
-         std::any_of(known->nodes.begin(), known->nodes.end(),
-                     [](const GraphNode& node) { return node.type == wire::graph_node::kEventRecord; });
+  return known == nullptr || !known->whole || std::ranges::any_of(known->nodes, [](const GraphNode& node) {
+           return node.type == wire::graph_node::kEventRecord;
+         });
 }
 
 // The name of a call as it appears in source code: "cuMemcpyDtoH" for "cuMemcpyDtoH_v2_ptds". cuda.h redirects

@@ -59,7 +59,7 @@ bool RingFollower::fetch(RingReader& reader) {
     if (published > done_[thread]) fresh |= fetch_thread(thread, published, reader);
   }
   if (!fresh) return false;
-  std::sort(fetched_.begin(), fetched_.end(), [](const Fetched& a, const Fetched& b) {
+  std::ranges::sort(fetched_, [](const Fetched& a, const Fetched& b) {
     return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
   });
   ripe_ = fetched_.empty() ? ripe_ : std::max(ripe_, fetched_.back().ticks);
@@ -102,7 +102,7 @@ bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, R
 }
 
 void RingFollower::hand_out(std::uint64_t ticks, RingReader& reader) {
-  const auto end = std::find_if(fetched_.begin(), fetched_.end(), [&](const Fetched& f) { return f.ticks > ticks; });
+  const auto end = std::ranges::find_if(fetched_, [&](const Fetched& f) { return f.ticks > ticks; });
   for (auto each = fetched_.begin(); each != end; ++each) reader.record(each->copy.data());
   fetched_.erase(fetched_.begin(), end);
 }

@@ -57,8 +57,8 @@ std::optional<ForkOrigin> fork_origin(const Session& session, const Process& pro
   if (!base::take_number(text, pid, ' ')) return {};
   const auto site = base::whole_number<std::uint32_t>(text);
   if (!site) return {};
-  const auto parent = std::find_if(session.processes.begin(), session.processes.end(),
-                                   [&](const Process& other) { return other.pid == pid && &other != &process; });
+  const auto parent = std::ranges::find_if(
+      session.processes, [&](const Process& other) { return other.pid == pid && &other != &process; });
   if (parent == session.processes.end()) return {};
   return ForkOrigin{&*parent, by_id(parent->record.sites, *site) == nullptr ? 0 : *site};
 }

@@ -241,8 +241,7 @@ struct Session {
 
 // Returns the first process with this id, or null. A process that replaced itself by exec appears twice.
 inline const Process* process_of(const std::vector<Process>& processes, std::uint32_t pid) {
-  const auto found =
-      std::find_if(processes.begin(), processes.end(), [&](const Process& each) { return each.pid == pid; });
+  const auto found = std::ranges::find(processes, pid, &Process::pid);
   return found == processes.end() ? nullptr : &*found;
 }
 

@@ -37,7 +37,7 @@ enum class Level { session, pass, inputs, launch, modules, python };
 
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool take_number(std::string_view& text) {
@@ -188,7 +188,7 @@ bool has_own_content(const fs::path& folder) {
   };
   for (const fs::path& place : {folder / kRecordFolder, folder}) {
     const std::vector<fs::path> files = base::entries_of(place);
-    if (std::any_of(files.begin(), files.end(), is_own)) return true;
+    if (std::ranges::any_of(files, is_own)) return true;
   }
   return false;
 }
@@ -247,9 +247,9 @@ bool is_recorded_to(const fs::path& folder) {
   read_areas(areas, session, session.processes);
   const auto may_live = [&](const Process& process) {
     const auto recent = [](const fs::path& area) { return written_since(area, kUnseenFor); };
-    return lives(folder, process.record).value_or(std::any_of(areas.begin(), areas.end(), recent));
+    return lives(folder, process.record).value_or(std::ranges::any_of(areas, recent));
   };
-  return std::any_of(session.processes.begin(), session.processes.end(), may_live);
+  return std::ranges::any_of(session.processes, may_live);
 }
 
 void remove_if_unused(const fs::path& folder) {

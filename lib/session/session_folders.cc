@@ -120,8 +120,8 @@ bool is_blank(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / kManifest, error)) return false;
   const std::vector<fs::path> entries = base::entries_of(folder / kRecordFolder);
-  return std::none_of(entries.begin(), entries.end(),
-                      [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
+  return std::ranges::none_of(
+      entries, [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
 }
 
 std::string second_text(std::time_t time) { return base::utc_text(time, "%Y%m%d-%H%M%S"); }
@@ -148,7 +148,7 @@ std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
       if (is_session(it->path())) aged.emplace_back(age_of(it->path()), it->path());
     }
   }
-  std::sort(aged.begin(), aged.end(), std::greater<>());
+  std::ranges::sort(aged, std::greater<>());
   std::vector<fs::path> sessions;
   for (auto& [age, session] : aged) sessions.push_back(std::move(session));
   return sessions;
@@ -168,7 +168,7 @@ std::vector<fs::path> recordings_in(const fs::path& folder) {
     const bool named = is_session_name(it->path().filename().string()) && (closed || holds_recording(it->path()));
     if (named || has_own_content(it->path())) found.push_back(it->path());
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -282,7 +282,7 @@ std::vector<std::uint32_t> holders_of(const LivePlace& place) {
     const auto pid = static_cast<std::uint32_t>(process);
     if (is_held_by(place, pid)) found.push_back(pid);
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

@@ -43,7 +43,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     for (fs::path& area : areas_in(folder)) files.push_back(std::move(area));
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -431,7 +431,7 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
 }
 
 void sort_processes(std::vector<Process>& processes) {
-  std::stable_sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+  std::ranges::stable_sort(processes, [](const Process& a, const Process& b) {
     return std::tie(a.record.start_realtime, a.pid) < std::tie(b.record.start_realtime, b.pid);
   });
 }

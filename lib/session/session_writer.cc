@@ -74,7 +74,7 @@ void add_warning(Root& root, const std::string& more) {
 // Returns a path that users can paste into commands. It contains no "..", because ".." after a link leads to the parent
 // of the link's target.
 fs::path without_dots(const fs::path& folder) {
-  const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
+  const bool ascends = std::ranges::find(folder, "..") != folder.end();
   std::error_code error;
   const fs::path plain = ascends ? fs::canonical(folder, error) : folder.lexically_normal();
   return error ? folder : plain;
@@ -215,7 +215,7 @@ std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
   const auto known = area_names_.find(index);
   if (known != area_names_.end()) return known->second;
   const auto taken = [&](const std::string& name) {
-    return std::any_of(area_names_.begin(), area_names_.end(), [&](const auto& entry) { return entry.second == name; });
+    return std::ranges::any_of(area_names_, [&](const auto& entry) { return entry.second == name; });
   };
   std::string name = std::to_string(pid);
   for (int n = 2; taken(name); ++n) name = std::to_string(pid) + "-" + std::to_string(n);

@@ -88,7 +88,7 @@ bool is_code(const fs::path& file, const struct stat& status) {
                                                                 ".fatbin", ".ptx", ".whl", ".nbi", ".nbc", ".bc"};
   const std::string name = file.filename();
   return name.find(".so.") != std::string::npos ||
-         std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+         std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 // Chooses, from what is new, what can be hidden.
@@ -149,7 +149,7 @@ class Choice {
   // A folder with code in it is the work of a compiler, which would not find its files again.
   static bool holds_code(const fs::path& folder) {
     const auto entries = entries_of(folder);
-    return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+    return std::ranges::any_of(entries, [&](const auto& entry) {
       struct stat status {};
       const fs::path file = folder / entry.first;
       return !entry.second.is_folder && ::lstat(file.c_str(), &status) == 0 && is_code(file, status);
@@ -171,7 +171,7 @@ class Choice {
     }
     if (stays_whole(path)) return false;
     const auto entries = entries_of(path);
-    return std::all_of(entries.begin(), entries.end(), [&](const auto& entry) { return can_hide(path / entry.first); });
+    return std::ranges::all_of(entries, [&](const auto& entry) { return can_hide(path / entry.first); });
   }
 
   const std::chrono::system_clock::time_point since_;
@@ -259,8 +259,8 @@ Beginning::Since Beginning::since(const session::Session& session) const {
     }
   }
   for (const fs::path& path : absent_) {
-    const bool listed = std::any_of(folders_.begin(), folders_.end(),
-                                    [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
+    const bool listed =
+        std::ranges::any_of(folders_, [&](const auto& folder) { return launch::is_below(path, {folder.first}); });
     if (!listed && fs::exists(fs::symlink_status(path, error))) choice.add(path, since);
   }
   // The names are arguments of another process.

@@ -50,8 +50,7 @@ constexpr std::size_t kMostKept = 16, kMostTextKept = 1u << 20;  // disassembled
 std::string tool_s_name(const std::string& architecture) {
   if (!architecture.starts_with("sm_") || architecture.size() > 8) return "";
   const std::string rest = architecture.substr(3);
-  const bool plain =
-      std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == 'a' || c == 'f'; });
+  const bool plain = std::ranges::all_of(rest, [](char c) { return (c >= '0' && c <= '9') || c == 'a' || c == 'f'; });
   return rest.empty() || !plain ? "" : "SM" + rest;
 }
 
@@ -189,7 +188,7 @@ std::string architecture_of(Bytes file) {
 // Returns whether this is a CUDA function that never changes the memory that a kernel's parameters point to.
 bool is_harmless(std::string_view function) {
   constexpr std::string_view kKnown[] = {"__assertfail", "vprintf", "malloc", "free"};
-  return std::find(std::begin(kKnown), std::end(kKnown), function) != std::end(kKnown);
+  return std::ranges::find(kKnown, function) != std::end(kKnown);
 }
 
 // Finds calls to functions in other files, and functions whose address is taken, by their relocations. A symbol has 24
@@ -316,7 +315,7 @@ std::vector<session::KernelCode> code_of(const std::vector<std::string>& kernels
   for (fs::directory_iterator it(modules, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".cubin") images.push_back(it->path());
   }
-  std::sort(images.begin(), images.end());
+  std::ranges::sort(images);
   std::map<std::string, std::vector<session::KernelCode>> codes;
   for (const fs::path& file : images) {
     const std::string image = read_cubin(file, kMostImage);

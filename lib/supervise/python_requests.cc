@@ -147,7 +147,7 @@ std::string why_unreached(const session::Session& session, const std::string& fi
       if (code == analyse::NoteCode::python_hook || code == analyse::NoteCode::python_hook_off) return note.text;
     }
   }
-  const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
+  const bool hooked = std::ranges::any_of(session.processes, [](const auto& process) {
     return session::has(process.record, session::Property::python_hook);
   });
   if (!hooked) return "no Python code seems to have run after CUDA was initialised, and lines are watched only then";
@@ -181,7 +181,7 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
     }
     const auto text = session::read_named_file(*here, kMostSource);
     if (!text || text->empty()) continue;
-    const auto ends = std::count(text->begin(), text->end(), '\n');
+    const auto ends = std::ranges::count(*text, '\n');
     const auto count = static_cast<std::uint64_t>(ends) + (text->back() == '\n' ? 0 : 1);
     if (base::whole_number<std::uint64_t>(number).value_or(UINT64_MAX) > count) {
       sentences.push_back(fmt::format("--watch {}: {} ends at line {}", line, here->string(), count));
@@ -229,7 +229,7 @@ bool is_framework(const symbolize::PythonFrame& frame) {
     const std::size_t at = frame.file.rfind(package);
     return at != std::string::npos && frame.file.find("-packages/", at) == std::string::npos;
   };
-  return is_generated(frame) || std::any_of(std::begin(kPackages), std::end(kPackages), lies_in);
+  return is_generated(frame) || std::ranges::any_of(kPackages, lies_in);
 }
 
 // Returns the user's innermost frame or, without user frames, the innermost one. Also returns the frame that calls into
@@ -256,7 +256,7 @@ std::string frame_line(const Frame& frame, const char* whole, const char* into_g
   std::string line =
       fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
                   frame.leads_into_generated ? into_generated : whole, frame.code->qualified_name, frame.code->file);
-  const bool clean = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
+  const bool clean = std::ranges::count(line, '\t') == 4 && line.find('\n', 1) == std::string::npos;
   return clean ? line : "";
 }
 
@@ -277,8 +277,8 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
 // user's.
 bool is_led_elsewhere(const symbolize::SourceStack& stack) {
   const auto is_user = [](const auto& frame) { return frame.user; };
-  return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&
-         std::none_of(stack.native.begin(), stack.native.end(), is_user);
+  return !stack.python.empty() && std::ranges::none_of(stack.python, is_user) &&
+         std::ranges::none_of(stack.native, is_user);
 }
 
 }  // namespace

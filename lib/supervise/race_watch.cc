@@ -116,7 +116,7 @@ void KernelModes::wait(std::chrono::seconds patience) {
 std::size_t KernelModes::asked() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
-      std::count_if(known_.begin(), known_.end(), [](const auto& known) { return known.first.zeros == 0; }));
+      std::ranges::count_if(known_, [](const auto& known) { return known.first.zeros == 0; }));
 }
 
 std::size_t KernelModes::understood() const {
@@ -124,8 +124,7 @@ std::size_t KernelModes::understood() const {
   std::size_t count = 0;
   for (const auto& [wanted, known] : known_) {
     const auto followed = [](const sass::KernelAccesses& code) { return code.known; };
-    if (wanted.zeros == 0 && !known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed))
-      ++count;
+    if (wanted.zeros == 0 && !known.codes.empty() && std::ranges::all_of(known.codes, followed)) ++count;
   }
   return count;
 }
@@ -318,7 +317,7 @@ void RaceWatch::run() {
       settled = std::chrono::steady_clock::now();
     }
     const auto found = [](const auto& process) { return process->feed && process->feed->found_any(); };
-    if (!found_ && std::any_of(processes_.begin(), processes_.end(), found)) {
+    if (!found_ && std::ranges::any_of(processes_, found)) {
       found_.store(true, std::memory_order_release);
       relay_.wake();
     }
@@ -355,7 +354,7 @@ void RaceWatch::hand_on_the_rest() {
       if (process->backlog) process->backlog->hand_on();
     }
   };
-  for (hand_on(); std::any_of(processes_.begin(), processes_.end(), waits); hand_on()) {
+  for (hand_on(); std::ranges::any_of(processes_, waits); hand_on()) {
     if (std::chrono::steady_clock::now() > deadline) break;
     modes_.wait(kPatience);
   }

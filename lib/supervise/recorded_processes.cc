@@ -66,7 +66,7 @@ std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {
     const auto recording = static_cast<std::uint32_t>(wire::area::State::recording);
     if (bytes.empty() || wire::load_acquire(bytes.data(), wire::area::kState) != recording) continue;
     const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
-    const bool known = std::find(found.begin(), found.end(), pid) != found.end();
+    const bool known = std::ranges::find(found, pid) != found.end();
     if (!known && session::is_held_by(place, pid)) found.push_back(pid);
   }
   return found;
@@ -309,8 +309,7 @@ const PythonLayout* layout_of(const session::ProcessRecord& record) {
   int minor = 0;
   if (!version.starts_with("3.")) return nullptr;
   std::from_chars(version.data() + 2, version.data() + version.size(), minor);
-  const auto found = std::find_if(std::begin(wire::python::kPythonLayouts), std::end(wire::python::kPythonLayouts),
-                                  [&](const PythonLayout& layout) { return layout.minor == minor; });
+  const auto found = std::ranges::find(wire::python::kPythonLayouts, minor, &PythonLayout::minor);
   return found == std::end(wire::python::kPythonLayouts) ? nullptr : &*found;
 }
 

@@ -31,8 +31,8 @@ namespace {
 
 bool found_no_memory(const session::Process& process) {
   const auto& errors = process.record.errors;
-  return std::any_of(errors.begin(), errors.end(),
-                     [](const session::FailedCall& error) { return error.code == wire::cuda::kMemoryAllocation; });
+  return std::ranges::any_of(
+      errors, [](const session::FailedCall& error) { return error.code == wire::cuda::kMemoryAllocation; });
 }
 
 // If processes ran out of device memory, adds all processes on the same devices. Returns false if it added none.
@@ -324,7 +324,7 @@ bool Recording::is_being_dumped() {
 bool Recording::is_ended_by_driver() {
   if (!options_.record.once || !arena_) return false;
   read();
-  return std::any_of(session_.processes.begin(), session_.processes.end(), [&](const session::Process& process) {
+  return std::ranges::any_of(session_.processes, [&](const session::Process& process) {
     return session::left_core_dump(process.record) && session::is_held_by(arena_->place(), process.pid);
   });
 }

@@ -81,7 +81,7 @@ void StallWatch::take_ended(Watched& process, StallNews& news) {
 
 bool StallWatch::others_work(const Watched& process) const {
   const std::chrono::duration<double> limit(seconds_);
-  return std::any_of(processes_.begin(), processes_.end(), [&](const std::unique_ptr<Watched>& other) {
+  return std::ranges::any_of(processes_, [&](const std::unique_ptr<Watched>& other) {
     return other.get() != &process && other->worked && last_ - *other->worked < limit;
   });
 }
@@ -91,7 +91,7 @@ void StallWatch::look_at(Watched& process, double passed, bool whole, StallNews&
   const auto bytes = process.area.bytes();
   const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
   const auto streams = session::stream_progress(bytes);
-  const bool works = std::any_of(streams.begin(), streams.end(), [](const auto& stream) { return stream.busy(); });
+  const bool works = std::ranges::any_of(streams, [](const auto& stream) { return stream.busy(); });
   // While a program is stopped (SIGSTOP), its GPU work may be waiting for it. This time does not count towards a stall.
   const base::Life life = works && !whole ? base::life_of(pid) : base::Life::runs;
   if (life == base::Life::gone) return;

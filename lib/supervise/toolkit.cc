@@ -133,7 +133,7 @@ constexpr const char* kDebugger = "cuda-gdb";
 
 // Returns whether the path needs no quoting on the debugger's command line, which has its own quoting rules.
 bool is_plain(const std::string& path) {
-  return std::all_of(path.begin(), path.end(), [](unsigned char c) {
+  return std::ranges::all_of(path, [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
   });
 }

@@ -183,11 +183,11 @@ CallSites::CallSites(Dwfl_Module* module) {
     by_name_.clear();
     ranges_.clear();
   }
-  std::sort(ranges_.begin(), ranges_.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
-  std::sort(calls_.begin(), calls_.end(), [](auto& a, auto& b) { return a.return_address < b.return_address; });
+  std::ranges::sort(ranges_, [](auto& a, auto& b) { return a.begin < b.begin; });
+  std::ranges::sort(calls_, [](auto& a, auto& b) { return a.return_address < b.return_address; });
   by_caller_ = tail_calls_;
-  std::sort(tail_calls_.begin(), tail_calls_.end(), [](auto& a, auto& b) { return a.callee < b.callee; });
-  std::sort(by_caller_.begin(), by_caller_.end(), earlier_caller);
+  std::ranges::sort(tail_calls_, [](auto& a, auto& b) { return a.callee < b.callee; });
+  std::ranges::sort(by_caller_, earlier_caller);
 }
 
 CallSites::Function CallSites::function_at(std::uint64_t address) const {
@@ -239,7 +239,7 @@ class CallSites::ChainSearch {
       for (auto call = first; call != last; ++call) {
         if (call->callee == to) continue;
         if (call->callee == kNotKnown || !sites_.defines(call->callee)) return true;
-        if (std::find(reached.begin(), reached.end(), call->callee) == reached.end()) reached.push_back(call->callee);
+        if (std::ranges::find(reached, call->callee) == reached.end()) reached.push_back(call->callee);
       }
       if (reached.size() > kMostReached) return true;
     }
@@ -253,7 +253,7 @@ class CallSites::ChainSearch {
     const auto before = [](const TailCall& call, Function value) { return call.callee < value; };
     auto call = std::lower_bound(sites_.tail_calls_.begin(), sites_.tail_calls_.end(), callee, before);
     for (; call != sites_.tail_calls_.end() && call->callee == callee; ++call) {
-      if (std::find(callers_.begin(), callers_.end(), call->caller) != callers_.end()) continue;
+      if (std::ranges::find(callers_, call->caller) != callers_.end()) continue;
       chain_.push_back(call->address);
       callers_.push_back(call->caller);
       visit(call->caller);

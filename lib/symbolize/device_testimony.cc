@@ -146,7 +146,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   const auto is_for_dump = [](const session::Pass* pass) {
     return pass->kind == session::PassKind::device || !pass->dump.empty();
   };
-  const auto last = std::find_if(reruns.begin(), reruns.end(), is_for_dump);
+  const auto last = std::ranges::find_if(reruns, is_for_dump);
   if (last != reruns.end()) std::rotate(reruns.begin(), last, last + 1);
   read_own_dumps(session, testimony);
   if (last != reruns.end() && testimony.of_first_run.empty()) {

@@ -249,7 +249,7 @@ bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
     const auto ends = [](const evidence::Bytes& strings) { return strings.u8(strings.size() - 1) == 0; };
-    if (!std::all_of(sections.begin(), sections.end(), ends)) return false;
+    if (!std::ranges::all_of(sections, ends)) return false;
   }
   return true;
 }
@@ -349,7 +349,7 @@ void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, i
       continue;
     const char* name = text_attribute(child, DW_AT_linkage_name);
     if (!name) name = text_attribute(child, DW_AT_name);
-    if (name && std::find(names.begin(), names.end(), name) != names.end()) found.insert(name);
+    if (name && std::ranges::find(names, name) != names.end()) found.insert(name);
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
@@ -520,7 +520,7 @@ void DwarfLines::index_units() {
       if (begin != 0 && begin < end) units_->push_back({begin, end, dwarf_dieoffset(&unit)});
     }
   }
-  std::sort(units_->begin(), units_->end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
+  std::ranges::sort(*units_, {}, &UnitRange::begin);
 }
 
 }  // namespace cudadiag::symbolize

@@ -54,8 +54,9 @@ std::uint8_t rank_of(unsigned binding) { return binding == STB_GLOBAL ? 0 : bind
 SymbolTable::SymbolTable(Elf* elf, Elf* debug_file) {
   if (!add(elf, SHT_SYMTAB) && debug_file && debug_file != elf) add(debug_file, SHT_SYMTAB);
   add(elf, SHT_DYNSYM);
-  std::sort(symbols_.begin(), symbols_.end(),
-            [](const Symbol& a, const Symbol& b) { return a.begin != b.begin ? a.begin < b.begin : a.rank < b.rank; });
+  std::ranges::sort(symbols_, [](const Symbol& a, const Symbol& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.rank < b.rank;
+  });
 }
 
 // Adds the functions in all sections of this type. Returns whether there is such a section.
@@ -157,7 +158,7 @@ bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector
   if (folding == DwarfLines::Folding::of_several_lines) frames.clear();
   if (folding != DwarfLines::Folding::none) return true;
   const auto is_cplusplus = [](const std::string& name) { return name.starts_with("_Z"); };
-  return frames.empty() && std::all_of(names.begin(), names.end(), is_cplusplus);
+  return frames.empty() && std::ranges::all_of(names, is_cplusplus);
 }
 
 // Returns the demangled name without its parameters.

@@ -261,7 +261,7 @@ SourceStack Symbolizer::State::resolve(const session::ProcessRecord& record, con
 }
 
 void Symbolizer::State::note(std::string text) {
-  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+  if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
 }
 
 std::string Symbolizer::State::why_unknown(const std::string& module) {
@@ -275,8 +275,8 @@ std::string Symbolizer::State::why_unknown(const std::string& module) {
 }
 
 bool Symbolizer::State::has_lines(const std::string& module) {
-  return std::any_of(modules.begin(), modules.end(),
-                     [&](auto& entry) { return entry.first.first == module && entry.second.has_lines(); });
+  return std::ranges::any_of(modules,
+                             [&](auto& entry) { return entry.first.first == module && entry.second.has_lines(); });
 }
 
 std::string Symbolizer::State::missing_file(const std::string& module) {
@@ -292,7 +292,7 @@ void Symbolizer::State::note_unknown(const std::string& module) {
 
 // Looks only at the user's innermost module, because rebuilding another module would not help.
 void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
-  const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
+  const auto frame = std::ranges::find_if(stack.native, [](const auto& f) { return f.user; });
   if (frame == stack.native.end()) return;
   for (auto& [key, elf] : modules) {
     if (key.first != frame->module) continue;
@@ -310,7 +310,7 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
 // JAX launches on threads of its runtime, so the stack does not contain the Python line that dispatched the operation.
 void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack) {
   if (!stack.python.empty() || !session::has(record, session::Property::python)) return;
-  const bool by_jax = std::any_of(stack.native.begin(), stack.native.end(), [](const NativeFrame& frame) {
+  const bool by_jax = std::ranges::any_of(stack.native, [](const NativeFrame& frame) {
     return frame.module.find("/jaxlib/") != std::string::npos ||
            frame.module.find("/jax_plugins/") != std::string::npos;
   });

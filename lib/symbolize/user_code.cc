@@ -19,7 +19,7 @@ using session::is_foreign_function_interface;
 using Texts = std::initializer_list<std::string_view>;
 
 bool contains_any(std::string_view text, Texts parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return text.find(part) != text.npos; });
+  return std::ranges::any_of(parts, [&](auto part) { return text.find(part) != text.npos; });
 }
 
 std::string_view unqualified(std::string_view function) { return function.substr(0, function.find('(')); }
@@ -40,7 +40,7 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
 // Returns `kernel` if the CUDA runtime launched it, otherwise "". nvcc's host function is on the stack only in a
 // runtime launch. A program that calls the driver may have its own function with the kernel's name.
 std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
-  const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
+  const bool by_runtime = std::ranges::any_of(native, [](const NativeFrame& frame) {
     return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
            contains_any(frame.module, {"/libcudart"});
   });
@@ -107,7 +107,7 @@ bool is_cuda_function(const NativeFrame& frame) {
                                              "cusolver",          "cusparse", "nccl"};
   const std::string_view name = frame.function;
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return is_name_of_cuda(name) || std::any_of(std::begin(kLibraries), std::end(kLibraries), begins);
+  return is_name_of_cuda(name) || std::ranges::any_of(kLibraries, begins);
 }
 
 // Counts the innermost frames that belong to CUDA and the recorder, up to the API function that the program called.
@@ -159,7 +159,7 @@ Location location_of(const NativeFrame& frame) {
 
 template <typename Frames, typename Condition>
 auto first_where(const Frames& frames, Condition condition) {
-  const auto found = std::find_if(frames.begin(), frames.end(), condition);
+  const auto found = std::ranges::find_if(frames, condition);
   return found == frames.end() ? nullptr : &*found;
 }
 
@@ -227,14 +227,13 @@ bool UserCode::is_entry_point(const PythonFrame& frame) const {
   const std::filesystem::path file(frame.file);
   if (frame.function != "<module>" || frame.line > kLongest || file.has_extension()) return false;
   const std::string folder = file.parent_path().string();
-  return folder.ends_with("/.local/bin") ||
-         std::find(interpreters_.begin(), interpreters_.end(), folder) != interpreters_.end();
+  return folder.ends_with("/.local/bin") || std::ranges::find(interpreters_, folder) != interpreters_.end();
 }
 
 bool UserCode::is_installed(std::string_view module) const {
   if (rule_for(module) != nullptr) return false;
   if (module.starts_with("/usr/local/lib/") || module.starts_with("/usr/local/lib64/")) return true;
-  return std::any_of(interpreters_.begin(), interpreters_.end(), [&](const std::string& folder) {
+  return std::ranges::any_of(interpreters_, [&](const std::string& folder) {
     return module.starts_with(std::filesystem::path(folder).parent_path().string() + "/lib/");
   });
 }
@@ -253,17 +252,15 @@ bool UserCode::native(const NativeFrame& frame) const {
 }
 
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code) {
-  const bool in_cell_magic = std::any_of(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
-    return frame.function.ends_with("run_cell_magic");
-  });
+  const bool in_cell_magic = std::ranges::any_of(
+      stack.python, [](const PythonFrame& frame) { return frame.function.ends_with("run_cell_magic"); });
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
   // Code generated at run time may come from a library or from `python -c`. It counts as user code only if no other
   // frame does.
-  const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
-    return frame.user && !code.made_at_run_time(frame);
-  });
+  const bool others = std::ranges::any_of(
+      stack.python, [&](const PythonFrame& frame) { return frame.user && !code.made_at_run_time(frame); });
   for (PythonFrame& frame : stack.python) frame.user = frame.user && !(others && code.made_at_run_time(frame));
   mark_native(stack.native, kernel, code);
 }

@@ -196,7 +196,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
   if (!possible) return kOwnFailure;
   const std::vector<analyse::Failure>& failures = state.analysis().failures;
-  const bool unproven = std::any_of(failures.begin(), failures.end(), [](const analyse::Failure& failure) {
+  const bool unproven = std::ranges::any_of(failures, [](const analyse::Failure& failure) {
     return analyse::is_asynchronous(failure.kind) && !failure.evidence.proves();
   });
   return unproven ? kNotProven : 0;

@@ -164,7 +164,7 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
     const auto listed = launch::listed_paths(variable);
-    return std::any_of(listed.begin(), listed.end(), holds);
+    return std::ranges::any_of(listed, holds);
   };
   if (in_list("CUDADIAG_CUPTI", [&](const std::string& named) { return file == named; })) {
     return "CUDADIAG_CUPTI names it";

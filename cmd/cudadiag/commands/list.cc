@@ -117,7 +117,7 @@ int carry_out(const Selection& selection, Deed deed) {
       throw Error{wanted + " is a folder of sessions, not a session",
                   "to list its sessions: cudadiag list -o " + diagnose::shell_word(wanted)};
     }
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   }
   int status = 0;
   for (const fs::path& folder : folders) {

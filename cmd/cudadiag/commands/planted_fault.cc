@@ -250,8 +250,7 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
     proofs.push_back({"core dumps", "the driver writes GPU core dumps", ""});
   } else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) != 0) {
     const std::string why = explain_fault_exit(child.status);
-    const bool named =
-        std::any_of(proofs.begin(), proofs.end(), [&](const Proof& proof) { return proof.found == why; });
+    const bool named = std::ranges::any_of(proofs, [&](const Proof& proof) { return proof.found == why; });
     proofs.push_back({"core dumps", "not tested: " + why, named ? "" : remedy_of_fault_exit(child.status),
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {

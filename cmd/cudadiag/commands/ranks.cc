@@ -102,8 +102,7 @@ std::vector<Alike> alike(JobSessions& job) {
   for (JobSession& part : job.all()) {
     if (part.failure) failed.push_back(&part);
   }
-  std::stable_sort(failed.begin(), failed.end(),
-                   [](const auto* a, const auto* b) { return a->failure->order < b->failure->order; });
+  std::ranges::stable_sort(failed, [](const auto* a, const auto* b) { return a->failure->order < b->failure->order; });
   std::vector<Alike> groups;
   std::map<std::uint64_t, std::size_t> known;
   for (JobSession* part : failed) {
@@ -115,7 +114,7 @@ std::vector<Alike> alike(JobSessions& job) {
       groups[found->second].ranks.push_back({failure.rank, failure.pid});
     }
   }
-  for (Alike& group : groups) std::sort(group.ranks.begin(), group.ranks.end());
+  for (Alike& group : groups) std::ranges::sort(group.ranks);
   return groups;
 }
 

@@ -68,7 +68,7 @@ class Offer {
   // Prints the proof if an operation is newly proven. Builds a diagnosis only in that case, because symbolizing takes
   // time.
   void print_proof(const analyse::Analysis& analysis, report::RerunText& text) {
-    const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
+    const bool proven = std::ranges::any_of(analysis.failures, [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.evidence.proves();
     });
     if (!proven || text.has_printed_proof()) return;

@@ -30,7 +30,7 @@ namespace cudadiag::command {
 namespace {
 
 const analyse::Note* find_note(const std::vector<analyse::Note>& notes, analyse::NoteCode code) {
-  const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.code == code; });
+  const auto found = std::ranges::find_if(notes, [&](const auto& note) { return note.code == code; });
   return found == notes.end() ? nullptr : &*found;
 }
 
@@ -83,7 +83,7 @@ void RunReport::report_freeze() {
   const auto& processes = recording_.session().processes;
   diagnose::Diagnosis report = unreported();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {
-    return std::any_of(processes.begin(), processes.end(), [&](const session::Process& process) {
+    return std::ranges::any_of(processes, [&](const session::Process& process) {
       return process.pid == finding.pid && process.record.state == wire::area::State::frozen;
     });
   });
@@ -168,7 +168,7 @@ void RunReport::finish(const supervise::RunEnd& end) {
 void RunReport::print_rest() {
   if (reported_.empty() && reported_stalls_.empty()) return print_report(report());
   const auto& findings = report().findings;
-  if (std::all_of(findings.begin(), findings.end(), [&](const auto& finding) { return was_reported(finding); })) return;
+  if (std::ranges::all_of(findings, [&](const auto& finding) { return was_reported(finding); })) return;
   print_report(unreported());
 }
 
@@ -218,9 +218,9 @@ namespace {
 // Finds the first process in which the recorder turned itself off, and prints why. Returns true if the recorder turned
 // itself off in every process.
 bool print_unrecorded(const std::vector<session::Process>& processes) {
-  const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
+  const auto first = std::ranges::find_if(processes, analyse::is_unrecorded);
   if (first == processes.end()) return false;
-  const bool all = std::all_of(processes.begin(), processes.end(), analyse::is_unrecorded);
+  const bool all = std::ranges::all_of(processes, analyse::is_unrecorded);
   for (const session::Note& note : first->record.notes) {
     const char* remedy = analyse::remedy_for(analyse::note_code(note.code));
     if (remedy == nullptr) continue;
@@ -234,7 +234,7 @@ bool print_unrecorded(const std::vector<session::Process>& processes) {
 bool records_by_itself(const std::vector<std::string>& command) {
   if (command.size() < 2 || std::filesystem::path(command[0]).filename() != "cudadiag") return false;
   constexpr std::string_view kRecording[] = {"run", "races", "nans", "bisect"};
-  return std::find(std::begin(kRecording), std::end(kRecording), command[1]) != std::end(kRecording);
+  return std::ranges::find(kRecording, command[1]) != std::end(kRecording);
 }
 
 // Returns the failed calls that the program handled, and runtimes whose failed calls were not recorded. A run without

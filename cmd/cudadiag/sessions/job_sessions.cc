@@ -169,8 +169,8 @@ void JobSessions::read_collectives(JobSession& session) {
 }
 
 bool JobSessions::knows_groups() const {
-  return std::any_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return !s.states.empty(); }) &&
-         std::all_of(sessions_.begin(), sessions_.end(), [](const JobSession& s) { return s.knows_groups; });
+  return std::ranges::any_of(sessions_, [](const JobSession& s) { return !s.states.empty(); }) &&
+         std::ranges::all_of(sessions_, &JobSession::knows_groups);
 }
 
 namespace {

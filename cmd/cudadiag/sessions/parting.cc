@@ -245,8 +245,7 @@ Parting by_states(JobSessions& job, const std::vector<RankState>& states, const 
                   bool hangs) {
   const auto answer = analyse::group_answer(states, hangs);
   if (!answer) return Parting{};
-  const auto first =
-      std::find_if(owners.begin(), owners.end(), [](const JobSession* owner) { return owner != nullptr; });
+  const auto first = std::ranges::find_if(owners, [](const JobSession* owner) { return owner != nullptr; });
   if (first == owners.end()) return Parting{};
   const auto stand_in = static_cast<std::size_t>(first - owners.begin());
   const auto reader_of = [&](std::size_t state) { return owners[state] == nullptr ? stand_in : state; };
@@ -254,8 +253,8 @@ Parting by_states(JobSessions& job, const std::vector<RankState>& states, const 
     const std::size_t reader = reader_of(state);
     OpenSession& open = job.open(*owners[reader]);
     const auto& processes = open.session.processes;
-    const auto process = std::find_if(processes.begin(), processes.end(),
-                                      [&](const session::Process& p) { return p.pid == states[reader].pid; });
+    const auto process =
+        std::ranges::find_if(processes, [&](const session::Process& p) { return p.pid == states[reader].pid; });
     return diagnose::RecordedRank{open.session, *process, open.state.symbolizer(), reader == state};
   };
   return Parting{diagnose::groups_part(*answer, states, recorded), {}};

@@ -159,7 +159,7 @@ RerunWindow window_of_kernel(const session::Session& session, const std::string&
     if (name == nullptr) return false;
     const std::string written = base::demangle(*name);
     const std::string shown = diagnose::short_kernel_name(written, kKernelColumns);
-    if (std::find(recorded.begin(), recorded.end(), shown) == recorded.end()) recorded.push_back(shown);
+    if (std::ranges::find(recorded, shown) == recorded.end()) recorded.push_back(shown);
     return std::regex_search(name->substr(0, kLongestName), expression) ||
            std::regex_search(written.substr(0, kLongestName), expression);
   };
@@ -205,9 +205,8 @@ RerunWindow window_of_line(const session::Session& session, const std::string& p
   symbolize::Symbolizer symbolizer(session);
   const auto leads_by_it = [&](const session::Process& process, const session::Site& site) {
     const symbolize::SourceStack stack = symbolizer.stack(process, site);
-    return std::any_of(stack.python.begin(), stack.python.end(),
-                       [&](const auto& f) { return names(f.file, f.line); }) ||
-           std::any_of(stack.native.begin(), stack.native.end(), [&](const auto& f) { return names(f.file, f.line); });
+    return std::ranges::any_of(stack.python, [&](const auto& f) { return names(f.file, f.line); }) ||
+           std::ranges::any_of(stack.native, [&](const auto& f) { return names(f.file, f.line); });
   };
   RerunWindow window = analyse::window_of_sites(session, leads_by_it);
   if (window.text.empty()) {

@@ -33,9 +33,8 @@ const diagnose::Device& Case::device() const {
 
 const std::string& Case::kernel() const {
   const auto& candidates = finding.candidates;
-  const bool only = std::all_of(candidates.begin(), candidates.end(), [&](const diagnose::CandidateLine& candidate) {
-    return candidate.launch.kernel == launch().kernel;
-  });
+  const bool only = std::ranges::all_of(
+      candidates, [&](const diagnose::CandidateLine& candidate) { return candidate.launch.kernel == launch().kernel; });
   return only ? launch().kernel : kUnknown;
 }
 
@@ -184,11 +183,10 @@ bool add_bad_value(const Case& failed, Facts& facts, double most) {
     return (argument.min && real(*argument.min) < 0) || (argument.max && real(*argument.max) > most);
   };
   // Operators check their first floating-point argument. The weights that follow may have any values.
-  const auto bad =
-      std::find_if(failed.finding.arguments.begin(), failed.finding.arguments.end(), [&](const Argument& argument) {
-        return argument.dtype.find("float") != std::string::npos &&
-               (any(argument.nan) || any(argument.inf) || beyond(argument));
-      });
+  const auto bad = std::ranges::find_if(failed.finding.arguments, [&](const Argument& argument) {
+    return argument.dtype.find("float") != std::string::npos &&
+           (any(argument.nan) || any(argument.inf) || beyond(argument));
+  });
   if (bad == failed.finding.arguments.end()) return false;
   prove(failed, *bad, facts);
   std::string values;
@@ -217,7 +215,7 @@ void add_place(Facts& facts, const char* name, const std::optional<diagnose::Loc
 }
 
 const std::string* Facts::find(std::string_view name) const {
-  const auto found = std::find_if(values.begin(), values.end(), [&](const auto& fact) { return fact.first == name; });
+  const auto found = std::ranges::find_if(values, [&](const auto& fact) { return fact.first == name; });
   return found == values.end() ? nullptr : &found->second;
 }
 

@@ -61,7 +61,7 @@ bool counts_up(const Argument& argument) {
 
 // Returns true if the line adds the results of calls, as in the sum of a token embedding and a position embedding.
 bool adds_calls(std::string_view source) {
-  return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
+  return source.find('+') != source.npos && std::ranges::count(source, '(') > 1;
 }
 
 // A line may look up both tokens and positions. The values show which of the two look-ups failed.
@@ -93,7 +93,7 @@ bool compiled_index(const Case& failed, Facts& facts) {
   if (less == text.npos) return true;
   text.remove_prefix(less + kLess.size());
   const bool number = !text.empty() && text.size() < 19 && text[0] != '0' &&
-                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+                      std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   if (number) facts.add("last", std::to_string(std::stoll(std::string(text)) - 1));
   return true;
 }

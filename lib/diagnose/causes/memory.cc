@@ -17,7 +17,7 @@ constexpr std::uint64_t kVector = 16;  // bytes of the widest load
 
 template <typename Is>
 const Argument* add_first(const Case& failed, Facts& facts, Is is) {
-  const auto found = std::find_if(failed.finding.arguments.begin(), failed.finding.arguments.end(), is);
+  const auto found = std::ranges::find_if(failed.finding.arguments, is);
   if (found == failed.finding.arguments.end()) return nullptr;
   facts.proof.push_back(static_cast<std::size_t>(found - failed.finding.arguments.begin()));
   facts.add("argument", found->name.empty() ? "a pointer" : found->name);
@@ -43,16 +43,13 @@ bool is_of_host(const Case& failed, const Argument& argument) {
 // Returns whether only pointers into freed memory can be at fault. A kernel can also index past the end of any
 // allocation, but a copy cannot.
 bool only_freed(const Case& failed, Facts& facts) {
-  const bool copy =
-      !failed.asynchronous() || std::any_of(failed.finding.arguments.begin(), failed.finding.arguments.end(),
-                                            [](const Argument& argument) { return argument.bytes; });
-  const bool others =
-      std::any_of(failed.finding.arguments.begin(), failed.finding.arguments.end(), [&](const Argument& argument) {
-        const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
-        const bool unknown = argument.pointer && !argument.allocation && !is_of_host(failed, argument);
-        const bool live = argument.allocation && !is_freed(argument);
-        return argument.pointer == 0u || unknown || (live && (past || !copy));
-      });
+  const bool copy = !failed.asynchronous() || std::ranges::any_of(failed.finding.arguments, &Argument::bytes);
+  const bool others = std::ranges::any_of(failed.finding.arguments, [&](const Argument& argument) {
+    const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
+    const bool unknown = argument.pointer && !argument.allocation && !is_of_host(failed, argument);
+    const bool live = argument.allocation && !is_freed(argument);
+    return argument.pointer == 0u || unknown || (live && (past || !copy));
+  });
   return !others && points_into_freed(failed, facts);
 }
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t kDeviceAssert = 710;
 
 bool contains_any(std::string_view text, const std::vector<std::string_view>& parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
 // A program's own assertion may have the same text as one of PyTorch's, so the file is compared too.
@@ -24,9 +24,9 @@ bool is_condition(std::string_view condition, std::string_view wanted) {
 bool fits_assertion(const Rule& rule, const Case& failed) {
   if (rule.assertions.empty() && rule.kernels.empty()) return true;
   if (!rule.assertions.empty() && !failed.assertion().empty()) {
-    return is_of_pytorch(failed.device().file) &&
-           std::any_of(rule.assertions.begin(), rule.assertions.end(),
-                       [&](std::string_view wanted) { return is_condition(failed.assertion(), wanted); });
+    return is_of_pytorch(failed.device().file) && std::ranges::any_of(rule.assertions, [&](std::string_view wanted) {
+             return is_condition(failed.assertion(), wanted);
+           });
   }
   if (!rule.assertions.empty() && failed.finding.code != kDeviceAssert) return false;
   return failed.kernel().find("at::native") != std::string::npos && contains_any(failed.kernel(), rule.kernels);
@@ -35,7 +35,7 @@ bool fits_assertion(const Rule& rule, const Case& failed) {
 }  // namespace
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.find(part) != text.npos; });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
 std::optional<std::string> filled(std::string_view text, const Facts& facts) {
@@ -59,8 +59,8 @@ std::string in_dialect(std::string_view text, const Dialect& dialect) {
       {"{cuda:", !dialect.driver}, {"{python:", dialect.python}, {"{torch:", dialect.torch}};
   std::string result;
   while (!text.empty()) {
-    const auto met = std::find_if(std::begin(conditions), std::end(conditions),
-                                  [&](const auto& condition) { return text.starts_with(condition.first); });
+    const auto met =
+        std::ranges::find_if(conditions, [&](const auto& condition) { return text.starts_with(condition.first); });
     if (met == std::end(conditions)) {
       result += text.front();
       text.remove_prefix(1);
@@ -77,7 +77,7 @@ std::string in_dialect(std::string_view text, const Dialect& dialect) {
 
 bool fits(const Rule& rule, const Case& failed, Facts& facts) {
   const auto& codes = rule.codes;
-  if (!codes.empty() && std::find(codes.begin(), codes.end(), failed.finding.code) == codes.end()) return false;
+  if (!codes.empty() && std::ranges::find(codes, failed.finding.code) == codes.end()) return false;
   if (!rule.calls.empty() && (failed.asynchronous() || !contains_any(failed.call(), rule.calls))) return false;
   return fits_assertion(rule, failed) && (rule.when == nullptr || rule.when(failed, facts));
 }
@@ -131,7 +131,7 @@ std::vector<std::string_view> cause_ids() {
   std::vector<std::string_view> ids;
   for (const Family family : kFamilies) {
     for (const Rule& rule : family()) {
-      if (std::find(ids.begin(), ids.end(), rule.id) == ids.end()) ids.push_back(rule.id);
+      if (std::ranges::find(ids, rule.id) == ids.end()) ids.push_back(rule.id);
     }
   }
   return ids;

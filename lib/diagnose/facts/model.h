@@ -342,7 +342,7 @@ struct Moment {
 struct Finding {
   bool source_changed() const {
     const auto& files = changed_sources;
-    return std::find(files.begin(), files.end(), location.nearest().file) != files.end();
+    return std::ranges::find(files, location.nearest().file) != files.end();
   }
 
   analyse::Kind kind = analyse::Kind::async_error;

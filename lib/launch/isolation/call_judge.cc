@@ -46,7 +46,7 @@ bool is_service(const fs::path& path) {
   // These services only answer queries about user names or about the state of the GPU.
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
   static const std::vector<fs::path> folders = {"/run/systemd/userdb", "/var/lib/sss/pipes"};
-  return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
+  return std::ranges::find(kServices, path) != std::end(kServices) || is_below(path, folders);
 }
 
 // Returns true if descriptor `number` of `process` is an AF_UNIX socket.
@@ -285,7 +285,7 @@ bool CallJudge::is_refused_anyway(const fs::path& path) const {
 
 bool CallJudge::may_use(const SeenPath& seen) const {
   const auto& pipes = isolation_.pipes;
-  if (is_device(seen) || std::find(pipes.begin(), pipes.end(), seen.path) != pipes.end()) return true;
+  if (is_device(seen) || std::ranges::find(pipes, seen.path) != pipes.end()) return true;
   const bool leads_to_program = seen.has_type(S_IFIFO) || seen.has_type(S_IFSOCK);
   const bool in_overlay = overlays_ != nullptr && is_below(seen.path, overlays_->trees());
   return may_change(seen) && !(leads_to_program && in_overlay && !overlays_->is_written(seen.path));
@@ -491,7 +491,7 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
   if (listens && endpoint.port == 0) return kLetThrough;
   const auto& ports = isolation_.ports;
   const bool near = endpoint.loopback || (isolation_.any_interface && listens);
-  const bool allowed = near && std::find(ports.begin(), ports.end(), endpoint.port) != ports.end();
+  const bool allowed = near && std::ranges::find(ports, endpoint.port) != ports.end();
   return allowed ? kLetThrough : call.refuse(EACCES, endpoint.text + (near || listens ? kNoNetwork : ""));
 }
 
@@ -508,7 +508,7 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
     const bool known = sockets_.contains(name) || (landlock_version_ >= 6 && is_given_by_kernel(name));
     return known ? kLetThrough : call.refuse(EACCES, "@" + name.substr(0, name.find('\0')));
   }
-  const std::string path(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
+  const std::string path(bytes.begin(), std::ranges::find(bytes, '\0'));
   const SeenPath seen = see_path(call.thread, AT_FDCWD, path, !binds);
   if (seen.error != 0) return call.refuse_unchecked(seen);
   if (!seen.reachable || seen.exists == binds) return kLetThrough;

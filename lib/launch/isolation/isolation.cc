@@ -223,7 +223,7 @@ Isolation isolation_of(const std::vector<std::string>& words) {
 
 bool is_below(const fs::path& path, const std::vector<fs::path>& folders) {
   const std::string& text = path.native();
-  return std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+  return std::ranges::any_of(folders, [&](const fs::path& folder) {
     const std::string& prefix = folder.native();
     if (prefix == "/") return true;
     return text.starts_with(prefix) && (text.size() == prefix.size() || text[prefix.size()] == '/');

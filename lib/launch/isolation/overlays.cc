@@ -66,8 +66,7 @@ std::string unescaped(const std::string& text) {
 
 bool is_served(const std::string& type) {
   constexpr const char* kServed[] = {"fuse", "nfs", "cifs", "smb", "9p", "ceph", "lustre"};
-  return std::any_of(std::begin(kServed), std::end(kServed),
-                     [&](const char* served) { return type.starts_with(served); });
+  return std::ranges::any_of(kServed, [&](const char* served) { return type.starts_with(served); });
 }
 
 // Returns the mounts that can be seen, those above others first. Leaves out a mount that another one covers.
@@ -163,11 +162,11 @@ class TreeChoice {
                                      "mqueue",  "debugfs",    "tracefs",     "pstore",  "bpf",       "configfs",
                                      "fusectl", "securityfs", "binfmt_misc", "autofs",  "hugetlbfs", "rpc_pipefs",
                                      "ramfs",   "selinuxfs",  "efivarfs",    "nsfs"};
-    const bool none = std::find(std::begin(kNone), std::end(kNone), mount.type) != std::end(kNone);
+    const bool none = std::ranges::find(kNone, mount.type) != std::end(kNone);
     if (none || !mount.is_folder || mount.read_only || is_system(mount.path)) return false;
     const bool only_if_used = mount.type == "overlay" || is_served(mount.type);
-    return !only_if_used || std::any_of(likely_.begin(), likely_.end(),
-                                        [&](const fs::path& each) { return is_below(each, {mount.path}); });
+    return !only_if_used ||
+           std::ranges::any_of(likely_, [&](const fs::path& each) { return is_below(each, {mount.path}); });
   }
 
   // Returns true if the innermost mount that holds the folder is read-only.
@@ -180,12 +179,12 @@ class TreeChoice {
   }
 
   bool has_mounts(const fs::path& tree) const {
-    return std::any_of(mounts_.begin(), mounts_.end(),
-                       [&](const MountPoint& mount) { return mount.path != tree && is_below(mount.path, {tree}); });
+    return std::ranges::any_of(
+        mounts_, [&](const MountPoint& mount) { return mount.path != tree && is_below(mount.path, {tree}); });
   }
 
   bool is_mount(const fs::path& path) const {
-    return std::any_of(mounts_.begin(), mounts_.end(), [&](const MountPoint& mount) { return mount.path == path; });
+    return std::ranges::any_of(mounts_, [&](const MountPoint& mount) { return mount.path == path; });
   }
 
   // Adds the outermost folder above `folder` that belongs to this user. The kernel would have to copy the folders of
@@ -286,7 +285,7 @@ bool mount_overlay(const fs::path& place, const FileDescriptor& lower, const Fil
   const std::vector<std::string> tried =
       in_user_namespace ? std::vector<std::string>{options + ",userxattr", options}
                         : std::vector<std::string>{options + ",redirect_dir=on,metacopy=on", options};
-  return std::any_of(tried.begin(), tried.end(), [&](const std::string& each) {
+  return std::ranges::any_of(tried, [&](const std::string& each) {
     return ::mount("overlay", place.c_str(), "overlay", flags_of(lower), each.c_str()) == 0;
   });
 }
@@ -429,7 +428,7 @@ std::optional<Overlays> Overlays::enter(const OverlayRequest& request, const std
   for (const MountPoint& mount : mounts) {
     if (mount.read_only) overlays.read_only_.push_back(mount.path);
     // The supervisor opens files in /proc for the rerun, and Landlock protects the others.
-    const bool is_tree = std::find(overlays.trees_.begin(), overlays.trees_.end(), mount.path) != overlays.trees_.end();
+    const bool is_tree = std::ranges::find(overlays.trees_, mount.path) != overlays.trees_.end();
     if (is_tree || mount.path == "/proc") continue;
     // Landlock allows everything below a tree, so nothing else would protect a mount that is in one.
     const bool is_read_only = make_read_only(mount.path) || mount.read_only;
