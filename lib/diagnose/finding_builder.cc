@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "analyse/cuda_errors.h"
 #include "analyse/first_failure.h"
@@ -27,9 +28,9 @@ namespace {
 using session::Process;
 
 // Returns how Python called the native code, such as "ctypes, libsmooth.so", according to the modules on the stack.
-std::string way_in(const ResolvedSite& site) {
+std::string way_in(const symbolize::SourceStack& stack) {
   std::string bridge, module;
-  for (const symbolize::NativeFrame& frame : site.stack.native) {
+  for (const symbolize::NativeFrame& frame : stack.native) {
     const std::string name = std::filesystem::path(frame.module).filename().string();
     if (frame.user && module.empty()) module = name;
     if (name.starts_with("_ctypes") || name.starts_with("libffi")) bridge = "ctypes";
@@ -41,9 +42,11 @@ std::string way_in(const ResolvedSite& site) {
 class FindingBuilder {
  public:
   FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
-      : failure_(failure), process_(*failure.process), session_(session), symbolizer_(symbolizer) {
-    finding_.host = session.manifest.host;
-  }
+      : failure_(failure),
+        process_(*failure.process),
+        session_(session),
+        symbolizer_(symbolizer),
+        finding_(finding_in(process_, session, failure.kind, std::string(analyse::cuda_error(failure.code).title))) {}
 
   Finding build() {
     describe();
@@ -71,11 +74,9 @@ class FindingBuilder {
  private:
   void describe() {
     const analyse::CudaError error = analyse::cuda_error(failure_.code);
-    finding_.kind = failure_.kind;
     finding_.code = failure_.code;
     finding_.name = error.driver_name;
     finding_.runtime_name = error.runtime_name;
-    finding_.title = error.title;
     finding_.text = error.meaning;
     if (failure_.code == 0) {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
@@ -90,23 +91,18 @@ class FindingBuilder {
           fmt::format("{} says: {}", pool == nullptr ? "The driver" : pool->owner, failure_.reported->explanation);
     }
     finding_.evidence = failure_.evidence;
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
   }
 
-  void lead_with(ResolvedSite site) {
-    finding_.location = located(site.line.location);
-    const Location& shown = finding_.location.nearest();
-    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+  void lead_with_site(ResolvedSite site) {
+    lead_with(finding_, located(site.line.location), std::move(site.stack));
     finding_.why_no_line = symbolizer_.why_no_line(site.line.location);
     finding_.lacks_line_information = symbolizer_.lacks_line_information(site.line.location);
     if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
       finding_.related.push_back({Role::caller, *finding_.caller});
-      finding_.via = way_in(site);
+      finding_.via = way_in(finding_.stack);
     }
-    finding_.stack = std::move(site.stack);
   }
 
   void locate_call() {
@@ -115,7 +111,7 @@ class FindingBuilder {
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
     finding_.refused = refused(*failure_.reported);
-    lead_with(std::move(site));
+    lead_with_site(std::move(site));
   }
 
   RefusedCall refused(const session::FailedCall& call) const {
@@ -164,7 +160,7 @@ class FindingBuilder {
     if (finding_.launch) return;
     finding_.launch = launch;
     finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
-    lead_with(std::move(site));
+    lead_with_site(std::move(site));
     if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
     if (finding_.thread_start) relate_start(*finding_.thread_start);
     if (node != nullptr || failure_.stale != nullptr) relate_replay(candidate);
@@ -223,7 +219,7 @@ class FindingBuilder {
     const analyse::Candidate& first = failure_.candidates.front();
     if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
     finding_.launch = launch_of(process_, first, "");
-    lead_with(resolve(symbolizer_, process_, first.operation->site));
+    lead_with_site(resolve(symbolizer_, process_, first.operation->site));
   }
 
   void relate_backward(const ForwardLine& forward) {
@@ -368,6 +364,28 @@ class FindingBuilder {
 };
 
 }  // namespace
+
+Finding finding_in(const Process& process, const session::Session& session, analyse::Kind kind, std::string title) {
+  Finding finding;
+  finding.kind = kind;
+  finding.title = std::move(title);
+  finding.pid = process.pid;
+  finding.rank = process.rank;
+  finding.host = session.manifest.host;
+  return finding;
+}
+
+void lead_with(Finding& finding, Location location, symbolize::SourceStack stack) {
+  finding.location = std::move(location);
+  finding.stack = std::move(stack);
+  const Location& shown = finding.location.nearest();
+  finding.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+}
+
+void add_findings(Diagnosis& report, std::vector<Finding> found) {
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::ranges::move(found, std::back_inserter(report.findings));
+}
 
 Finding finding_of(const analyse::Failure& failure, const session::Session& session,
                    symbolize::Symbolizer& symbolizer) {

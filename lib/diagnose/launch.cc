@@ -3,7 +3,6 @@
 #include <set>
 #include <string_view>
 
-#include "base/demangle.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"
@@ -32,11 +31,6 @@ void add_place(Launch& launch, const Process& process, std::uint32_t stream, std
 
 bool is_watched_by_hooks(const Process& process) {
   return session::value_of(process.record, session::Property::watched_by) == "hooks";
-}
-
-void add_kernel(Launch& launch, const std::string& mangled) {
-  launch.mangled = mangled;
-  launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
 }
 
 // Returns nullopt if records are lost, because any lost record may be that of a kernel. Also returns nullopt after the
@@ -77,7 +71,7 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
   Launch launch;
   launch.by_hooks = is_watched_by_hooks(process);
   launch.operation = work_of(operation.kind);
-  add_kernel(launch, mangled);
+  name_kernel(launch, mangled);
   launch.grid = operation.grid;
   launch.block = operation.block;
   launch.shared_bytes = operation.shared_bytes;
@@ -114,7 +108,7 @@ Launch launch_of(const Process& process, const session::FailedCall& error, const
   Launch launch;
   launch.by_hooks = is_watched_by_hooks(process);
   launch.operation = (error.flags & wire::error::kLaunch) != 0 ? Work::kernel : Work::call;
-  add_kernel(launch, mangled);
+  name_kernel(launch, mangled);
   launch.grid = error.grid;
   launch.block = error.block;
   launch.shared_bytes = error.shared_bytes;

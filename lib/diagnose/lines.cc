@@ -6,15 +6,9 @@
 #include <set>
 #include <vector>
 
+#include "base/text.h"
+
 namespace cudadiag::diagnose {
-namespace {
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-}  // namespace
 
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function) {
@@ -70,7 +64,7 @@ Location located(const symbolize::Location& from) {
   Location location = from;
   if (!from.called_from.empty()) location.called_from = {located(from.called_from.front())};
   for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
-    location.source = trimmed(line.text);
+    location.source = base::trimmed(line.text);
   }
   return location;
 }

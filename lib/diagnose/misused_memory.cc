@@ -24,22 +24,61 @@
 namespace cudadiag::diagnose {
 namespace {
 
+using session::Process;
+
+// Adds one finding for each row about a recorded process. A row that is the same as an earlier one, as far as a reader
+// can see, is only counted.
+template <typename Row, typename Build, typename Same>
+void add_each(Diagnosis& report, const session::Session& session, const std::vector<Row>& rows, Build build,
+              Same is_same) {
+  std::vector<Finding> found;
+  for (const Row& row : rows) {
+    const Process* process = session::process_of(session.processes, row.pid);
+    if (process == nullptr) continue;
+    Finding finding = build(row, *process);
+    const auto same = std::ranges::find_if(found, [&](const Finding& other) { return is_same(finding, other); });
+    if (same == found.end()) {
+      found.push_back(std::move(finding));
+    } else if (finding.race) {
+      same->race->times += finding.race->times;
+    }
+  }
+  add_findings(report, std::move(found));
+}
+
+// Describes the allocation that a row names, and relates the line that allocated it.
+template <typename Row>
+PointedMemory memory_of(const Row& row, Finding& finding, const Process& process, const ResolveSite& resolve) {
+  PointedMemory memory;
+  memory.address = row.address;
+  memory.bytes = row.bytes;
+  if (row.allocated == 0) return memory;
+  memory.allocated = resolve(process, row.allocated).first;
+  finding.related.push_back({Role::allocated, *memory.allocated});
+  return memory;
+}
+
+const std::string& kernel_name(const Process& process, std::uint32_t function) {
+  static const std::string kUnknown;
+  const std::string* name = session::by_id(process.record.functions, function);
+  return name == nullptr ? kUnknown : *name;
+}
+
 class HostWriteBuilder {
  public:
-  HostWriteBuilder(const session::Race& race, const session::Process& process, const ResolveSite& resolve, bool torch)
+  HostWriteBuilder(const session::Race& race, const Process& process, const ResolveSite& resolve, bool torch)
       : from_(race), process_(process), resolve_(resolve), torch_(torch) {}
 
-  Finding build(const session::Manifest& manifest) {
-    finding_.kind = analyse::Kind::stream_race;
-    finding_.title = fmt::format("race between {} and the host", of_kernel()  ? "a kernel"
-                                                                 : in_graph() ? "a copy in a graph"
-                                                                              : "a copy");
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = manifest.host;
+  Finding build(const session::Session& session) {
+    const char* reader = of_kernel() ? "a kernel" : in_graph() ? "a copy in a graph" : "a copy";
+    finding_ =
+        finding_in(process_, session, analyse::Kind::stream_race, fmt::format("race between {} and the host", reader));
     accesses();
-    if (from_.bytes != 0) memory();
-    words(manifest.working_directory);
+    if (from_.bytes != 0) {
+      PointedMemory& memory = finding_.race->allocation.emplace(memory_of(from_, finding_, process_, resolve_));
+      memory.offset = from_.second.begin - from_.address;
+    }
+    words(session.manifest.working_directory);
     return std::move(finding_);
   }
 
@@ -58,15 +97,9 @@ class HostWriteBuilder {
     copy.end = from_.first.end;
     copy.exact = from_.first.exact;
     copy.graph_node = from_.first.node;
-    if (const std::string* name = session::by_id(process_.record.functions, from_.first.function)) {
-      copy.mangled = *name;
-      copy.kernel = base::demangle(*name);
-    }
+    name_kernel(copy, kernel_name(process_, from_.first.function));
     std::tie(copy.location, copy.stack) = resolve_(process_, from_.first.site);
-    finding_.location = copy.location;
-    finding_.stack = copy.stack;
-    const Location& shown = copy.location.nearest();
-    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    lead_with(finding_, copy.location, copy.stack);
     if (from_.launched != 0) replay_ = resolve_(process_, from_.launched).first;
     if (replay_.line > 0) finding_.related.push_back({Role::replay, replay_});
     write.on_host = true;
@@ -77,16 +110,6 @@ class HostWriteBuilder {
     ResolvedRace& race = finding_.race.emplace();
     race.times = from_.times;
     race.accesses = {std::move(copy), std::move(write)};
-  }
-
-  void memory() {
-    PointedMemory& to = finding_.race->allocation.emplace();
-    to.address = from_.address;
-    to.bytes = from_.bytes;
-    to.offset = from_.second.begin - from_.address;
-    if (from_.allocated == 0) return;
-    to.allocated = resolve_(process_, from_.allocated).first;
-    finding_.related.push_back({Role::allocated, *to.allocated});
   }
 
   void words(const std::string& directory) {
@@ -134,14 +157,14 @@ class HostWriteBuilder {
   }
 
   const session::Race& from_;
-  const session::Process& process_;
+  const Process& process_;
   const ResolveSite& resolve_;
   const bool torch_;
   Location replay_;  // of the graph; without a line if the copy is not in a graph
   Finding finding_;
 };
 
-bool is_same(const Finding& a, const Finding& b) {
+bool is_on_same_line(const Finding& a, const Finding& b) {
   return a.pid == b.pid && a.location.nearest().line > 0 && same_line(a.location, b.location);
 }
 
@@ -150,25 +173,19 @@ bool is_same(const Finding& a, const Finding& b) {
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
   std::vector<session::Race> races;
   if (session.races) races = session.races->found;
-  for (const session::Process& process : session.processes) {
+  for (const Process& process : session.processes) {
     std::ranges::move(session::changed_sources(process.record, process.pid), std::back_inserter(races));
   }
-  std::vector<Finding> found;
-  for (const session::Race& race : races) {
-    const session::Process* process = session::process_of(session.processes, race.pid);
-    if (process == nullptr || !race.second.on_host) continue;
-    Finding finding = HostWriteBuilder(race, *process, resolve, !report.torch.empty()).build(session.manifest);
-    const auto same = std::ranges::find_if(found, [&](const Finding& other) { return is_same(finding, other); });
-    same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
-  }
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  std::erase_if(races, [](const session::Race& race) { return !race.second.on_host; });
+  const auto build = [&](const session::Race& race, const Process& process) {
+    return HostWriteBuilder(race, process, resolve, !report.torch.empty()).build(session);
+  };
+  add_each(report, session, races, build, is_on_same_line);
 }
 
 namespace {
 
 using session::DeliveredRecycled;
-using session::Process;
 
 // Returns the node, with some recorded launch of its graph; nullopt if one of them is not recorded.
 std::optional<analyse::Candidate> node_of(const DeliveredRecycled& from, const session::ProcessRecord& record) {
@@ -233,21 +250,14 @@ std::optional<Finding> finding_of(const DeliveredRecycled& from, const Process& 
   };
   ResolvedSite site = resolve(symbolizer, process, node->site(), session::kernel_id(process.record, *node->node));
   if (from.may_be_leftover && !is_used(session.kernel_code, site.mangled, from.offset)) return std::nullopt;
-  Finding finding;
-  finding.kind = analyse::Kind::graph_stale_pointer;
-  finding.title = "a CUDA graph is replayed with memory that belongs to another tensor";
+  Finding finding = finding_in(process, session, analyse::Kind::graph_stale_pointer,
+                               "a CUDA graph is replayed with memory that belongs to another tensor");
   finding.text = "A graph keeps the addresses that it was captured with; other data is at this address now.";
-  finding.pid = process.pid;
-  finding.rank = process.rank;
-  finding.host = session.manifest.host;
-  finding.location = located(site.line.location);
-  if (const Location& shown = finding.location.nearest(); shown.line > 0)
-    finding.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+  lead_with(finding, located(site.line.location), std::move(site.stack));
   finding.launch = node_launch_of(process, *node, site.mangled);
   // It is unknown which of the recorded launches this was.
   finding.launch->process_ordinal = finding.launch->stream_ordinal = finding.launch->site_ordinal = std::nullopt;
   finding.launch->replay = std::nullopt;
-  finding.stack = std::move(site.stack);
   const Location freed = line(from.freed), taken = line(from.taken);
   relate(finding, Role::replay, line(from.replay));
   relate(finding, Role::freed, freed);
@@ -272,8 +282,7 @@ void add_recycled_blocks(Diagnosis& report, const session::Session& session, sym
       auto finding = finding_of(*delivery.recycled, process, session, symbolizer);
       if (!finding) continue;
       graphs.insert(delivery.recycled->graph);
-      report.verdict = analyse::Verdict::cuda_failure;
-      report.findings.push_back(std::move(*finding));
+      add_findings(report, {std::move(*finding)});
     }
   }
 }
@@ -283,28 +292,24 @@ namespace {
 // A graph used the program's own memory, which no longer existed.
 class EndedMemoryBuilder {
  public:
-  EndedMemoryBuilder(const session::EndedMemory& ended, const session::Process& process, const ResolveSite& resolve)
-      : from_(ended), process_(process), resolve_(resolve) {}
+  explicit EndedMemoryBuilder(const session::EndedMemory& ended) : from_(ended) {}
 
-  Finding build(const session::Manifest& manifest, const std::string& variable) {
-    finding_.kind = analyse::Kind::graph_stale_pointer;
-    finding_.title = "a CUDA graph is replayed with host memory that no longer exists";
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = manifest.host;
-    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.access.site);
-    const Location& shown = finding_.location.nearest();
-    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
-    const Location replay = from_.launched == 0 ? Location() : resolve_(process_, from_.launched).first;
-    relate(finding_, Role::replay, replay);
+  Finding build(const session::Session& session, const Process& process, const ResolveSite& resolve,
+                const std::string& variable) const {
+    Finding finding = finding_in(process, session, analyse::Kind::graph_stale_pointer,
+                                 "a CUDA graph is replayed with host memory that no longer exists");
+    auto [location, stack] = resolve(process, from_.access.site);
+    lead_with(finding, std::move(location), std::move(stack));
+    const Location replay = from_.launched == 0 ? Location() : resolve(process, from_.launched).first;
+    relate(finding, Role::replay, replay);
     const std::string replayed =
-        replay.line > 0 ? ", replayed at " + place(replay, manifest.working_directory) + "," : "";
-    if (from_.freed != 0) relate(finding_, Role::freed, resolve_(process_, from_.freed).first);
-    finding_.text = fmt::format("{} of the graph{} {} {}, {}", node(), replayed, use(), memory(variable), end());
-    finding_.fix = {"keep this memory for as long as the graph is replayed: give it to the object that owns the graph",
-                    "or set the node's parameters before each replay"};
-    finding_.evidence = {from_.how == How::returned ? analyse::Fact::matched : analyse::Fact::measured, how_known()};
-    return std::move(finding_);
+        replay.line > 0 ? ", replayed at " + place(replay, session.manifest.working_directory) + "," : "";
+    if (from_.freed != 0) relate(finding, Role::freed, resolve(process, from_.freed).first);
+    finding.text = fmt::format("{} of the graph{} {} {}, {}", node(), replayed, use(), memory(variable), end());
+    finding.fix = {"keep this memory for as long as the graph is replayed: give it to the object that owns the graph",
+                   "or set the node's parameters before each replay"};
+    finding.evidence = {from_.how == How::returned ? analyse::Fact::matched : analyse::Fact::measured, how_known()};
+    return finding;
   }
 
  private:
@@ -340,9 +345,6 @@ class EndedMemoryBuilder {
   }
 
   const session::EndedMemory& from_;
-  const session::Process& process_;
-  const ResolveSite& resolve_;
-  Finding finding_;
 };
 
 }  // namespace
@@ -350,17 +352,11 @@ class EndedMemoryBuilder {
 void add_ended_memory(Diagnosis& report, const session::Session& session, const ResolveSite& resolve,
                       symbolize::Symbolizer& symbolizer) {
   if (!session.races) return;
-  std::vector<Finding> found;
-  for (const session::EndedMemory& ended : session.races->ended) {
-    const session::Process* process = session::process_of(session.processes, ended.pid);
-    if (process == nullptr) continue;
-    const std::string variable = symbolizer.variable(*process, ended.access.site, ended.frame, ended.below);
-    Finding finding = EndedMemoryBuilder(ended, *process, resolve).build(session.manifest, variable);
-    const auto same = [&](const Finding& other) { return is_same(finding, other); };
-    if (std::ranges::none_of(found, same)) found.push_back(std::move(finding));
-  }
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  const auto build = [&](const session::EndedMemory& ended, const Process& process) {
+    const std::string variable = symbolizer.variable(process, ended.access.site, ended.frame, ended.below);
+    return EndedMemoryBuilder(ended).build(session, process, resolve, variable);
+  };
+  add_each(report, session, session.races->ended, build, is_on_same_line);
 }
 
 namespace {
@@ -369,24 +365,24 @@ using session::RaceMode;
 
 class KernelRaceBuilder {
  public:
-  KernelRaceBuilder(const session::KernelRace& race, const session::Process& process, const ResolveSite& resolve)
-      : from_(race), process_(process), resolve_(resolve) {}
+  KernelRaceBuilder(const session::KernelRace& race, const Process& process)
+      : from_(race), mangled_(kernel_name(process, race.launch.function)) {}
 
-  Finding build(const std::string& host) {
-    finding_.kind = analyse::Kind::kernel_race;
-    finding_.title = from_.in_block ? "race between two warps of one block" : "race between two blocks of one launch";
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = host;
-    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.launch.site);
-    if (const std::string* name = session::by_id(process_.record.functions, from_.launch.function)) mangled_ = *name;
+  Finding build(const session::Session& session, const Process& process, const ResolveSite& resolve) {
+    finding_ =
+        finding_in(process, session, analyse::Kind::kernel_race,
+                   from_.in_block ? "race between two warps of one block" : "race between two blocks of one launch");
+    std::tie(finding_.location, finding_.stack) = resolve(process, from_.launch.site);
     ResolvedRace& race = finding_.race.emplace();
     race.times = from_.times;
     race.accesses = {access(from_.first), access(from_.second)};
     const Location* shown = &race.accesses[0].location;
     if (shown->line == 0) shown = &finding_.location.nearest();
-    if (shown->line > 0) finding_.excerpt = symbolize::source_excerpt(shown->file, shown->line, 1);
-    if (from_.bytes != 0) memory();
+    finding_.excerpt = symbolize::source_excerpt(shown->file, shown->line, 1);
+    if (from_.bytes != 0) {
+      race.allocation = memory_of(from_, finding_, process, resolve);
+      race.allocation->offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
+    }
     words();
     return std::move(finding_);
   }
@@ -395,8 +391,7 @@ class KernelRaceBuilder {
   ResolvedAccess access(const session::ThreadAccess& from) const {
     ResolvedAccess to;
     to.operation = session::Work::kernel;
-    to.mangled = mangled_;
-    to.kernel = base::demangle(mangled_);
+    name_kernel(to, mangled_);
     to.mode = from.mode;
     to.stream = from_.launch.stream;
     to.begin = from.begin;
@@ -419,16 +414,6 @@ class KernelRaceBuilder {
     at.function = base::demangle(leads.function);
     at.language = symbolize::Language::cuda;
     return located(at);
-  }
-
-  void memory() {
-    PointedMemory& to = finding_.race->allocation.emplace();
-    to.address = from_.address;
-    to.bytes = from_.bytes;
-    to.offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
-    if (from_.allocated == 0) return;
-    to.allocated = resolve_(process_, from_.allocated).first;
-    finding_.related.push_back({Role::allocated, *to.allocated});
   }
 
   static const char* verb(RaceMode mode) {
@@ -463,9 +448,7 @@ class KernelRaceBuilder {
   }
 
   const session::KernelRace& from_;
-  const session::Process& process_;
-  const ResolveSite& resolve_;
-  std::string mangled_;
+  const std::string& mangled_;
   Finding finding_;
 };
 
@@ -479,37 +462,28 @@ bool is_same_kernel_race(const Finding& a, const Finding& b) {
 
 void add_kernel_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
   if (!session.races) return;
-  std::vector<Finding> found;
-  for (const session::KernelRace& race : session.races->inside) {
-    const session::Process* process = session::process_of(session.processes, race.pid);
-    if (process == nullptr) continue;
-    Finding finding = KernelRaceBuilder(race, *process, resolve).build(session.manifest.host);
-    const auto same =
-        std::ranges::find_if(found, [&](const Finding& other) { return is_same_kernel_race(finding, other); });
-    same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
-  }
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  const auto build = [&](const session::KernelRace& race, const Process& process) {
+    return KernelRaceBuilder(race, process).build(session, process, resolve);
+  };
+  add_each(report, session, session.races->inside, build, is_same_kernel_race);
 }
 
 namespace {
 
 class OverrunBuilder {
  public:
-  OverrunBuilder(const session::Overrun& overrun, const session::Process& process, const ResolveSite& resolve)
-      : from_(overrun), process_(process), resolve_(resolve) {}
+  explicit OverrunBuilder(const session::Overrun& overrun) : from_(overrun) {}
 
-  Finding build(const std::string& host) {
-    finding_.kind = analyse::Kind::out_of_bounds;
-    finding_.title = "bytes out of bounds";
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = host;
-    std::tie(finding_.location, finding_.stack) = resolve_(process_, from_.access.site);
-    const Location& shown = finding_.location.nearest();
-    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
-    launch();
+  Finding build(const session::Session& session, const Process& process, const ResolveSite& resolve) {
+    finding_ = finding_in(process, session, analyse::Kind::out_of_bounds, "bytes out of bounds");
+    auto [location, stack] = resolve(process, from_.access.site);
+    lead_with(finding_, std::move(location), std::move(stack));
+    Launch& launch = finding_.launch.emplace();
+    launch.operation = session::Work::kernel;
+    launch.stream = from_.access.stream;
+    name_kernel(launch, kernel_name(process, from_.access.function));
     access();
+    finding_.access->allocation = memory_of(from_, finding_, process, resolve);
     words();
     return std::move(finding_);
   }
@@ -517,16 +491,6 @@ class OverrunBuilder {
  private:
   std::uint64_t end() const { return from_.address + from_.bytes; }
   bool past_end() const { return from_.access.end > end(); }
-
-  void launch() {
-    Launch& to = finding_.launch.emplace();
-    to.operation = session::Work::kernel;
-    to.stream = from_.access.stream;
-    if (const std::string* name = session::by_id(process_.record.functions, from_.access.function)) {
-      to.mangled = *name;
-      to.kernel = base::demangle(*name);
-    }
-  }
 
   void access() {
     Access& to = finding_.access.emplace();
@@ -538,12 +502,6 @@ class OverrunBuilder {
     to.relation = past_end() ? Relation::past_end : Relation::before;
     to.address = past_end() ? std::max(end(), from_.access.begin) : from_.access.begin;
     to.distance = past_end() ? *to.address - end() : from_.address - from_.access.begin;
-    PointedMemory& memory = to.allocation.emplace();
-    memory.address = from_.address;
-    memory.bytes = from_.bytes;
-    if (from_.allocated == 0) return;
-    memory.allocated = resolve_(process_, from_.allocated).first;
-    finding_.related.push_back({Role::allocated, *memory.allocated});
   }
 
   void words() {
@@ -562,14 +520,12 @@ class OverrunBuilder {
   }
 
   const session::Overrun& from_;
-  const session::Process& process_;
-  const ResolveSite& resolve_;
   Finding finding_;
 };
 
 bool is_same_overrun(const Finding& a, const Finding& b) {
-  return a.kind == b.kind && a.pid == b.pid && a.launch->mangled == b.launch->mangled &&
-         a.location.nearest().line > 0 && a.location.nearest().line == b.location.nearest().line &&
+  return a.pid == b.pid && a.launch->mangled == b.launch->mangled && a.location.nearest().line > 0 &&
+         a.location.nearest().line == b.location.nearest().line &&
          a.location.nearest().file == b.location.nearest().file;
 }
 
@@ -577,16 +533,10 @@ bool is_same_overrun(const Finding& a, const Finding& b) {
 
 void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
   if (!session.races) return;
-  std::vector<Finding> found;
-  for (const session::Overrun& overrun : session.races->overruns) {
-    const auto process = std::ranges::find(session.processes, overrun.pid, &session::Process::pid);
-    if (process == session.processes.end()) continue;
-    Finding finding = OverrunBuilder(overrun, *process, resolve).build(session.manifest.host);
-    const auto same = [&](const Finding& other) { return is_same_overrun(finding, other); };
-    if (std::ranges::none_of(found, same)) found.push_back(std::move(finding));
-  }
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  const auto build = [&](const session::Overrun& overrun, const Process& process) {
+    return OverrunBuilder(overrun).build(session, process, resolve);
+  };
+  add_each(report, session, session.races->overruns, build, is_same_overrun);
 }
 
 }  // namespace cudadiag::diagnose

@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/lines.h"
 #include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/deliveries.h"
-#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -111,40 +110,6 @@ std::string use_text(Use use) {
       break;
   }
   return "the program used the NaN";
-}
-
-std::string_view role_word(ValueRole role) {
-  constexpr std::string_view kWords[] = {"made", "passed", "loaded", "uninitialised"};
-  return kWords[static_cast<std::size_t>(role)];
-}
-
-// Returns the use as a word for JSON, such as "parameter"; empty if the hook does not name the use.
-std::string_view use_word(Use use) {
-  switch (use) {
-    case Use::parameter:
-      return "parameter";
-    case Use::loss:
-      return "loss";
-    case Use::number:
-      return "number";
-    case Use::printed:
-      return "printed";
-    case Use::saved:
-      return "saved";
-    case Use::array:
-      return "array";
-    case Use::gradient:
-      return "gradient";
-    case Use::exception:
-      return "exception";
-    case Use::compared:
-      return "compared";
-    case Use::refused:
-      return "refused";
-    case Use::other:
-      break;
-  }
-  return "";
 }
 
 }  // namespace
@@ -247,13 +212,6 @@ const Delivery* first_used(const session::Session& session, const session::Proce
   return last != nullptr ? last : weak;
 }
 
-Location with_source(Location location) {
-  for (const symbolize::SourceLine& line : symbolize::source_excerpt(location.file, location.line, 0)) {
-    location.source = base::trimmed(line.text);
-  }
-  return location;
-}
-
 class NonFiniteBuilder {
  public:
   NonFiniteBuilder(const session::Session& session, const session::Process& process, const Delivery& delivery,
@@ -265,13 +223,10 @@ class NonFiniteBuilder {
         symbolizer_(symbolizer) {}
 
   Finding build() {
-    finding_.kind = analyse::Kind::non_finite;
-    finding_.title = value_.role == ValueRole::made ? "first NaN" : "NaN";
+    finding_ =
+        finding_in(process_, session_, analyse::Kind::non_finite, value_.role == ValueRole::made ? "first NaN" : "NaN");
     finding_.text = is_weak(value_) ? "A NaN that the program may use."
                                     : "The first NaN that led to a result that the program uses.";
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = session_.manifest.host;
     lead();
     relate();
     for (const session::DeliveredValue& argument : delivery_.values) finding_.arguments.push_back({argument});
@@ -286,15 +241,15 @@ class NonFiniteBuilder {
   }
 
   Location line_of(const std::vector<session::DeliveredFrame>& frames) const {
-    return with_source(line_of_user(symbolizer_.stack(process_, frames)));
+    return located(line_of_user(symbolizer_.stack(process_, frames)));
   }
 
   // Sets the finding's location to the user's line on the operator's stack. If the stack has none, uses the line that
   // created the operator's autograd node, or else the line that called backward().
   void lead() {
-    finding_.stack = symbolizer_.stack(process_, value_.stack);
-    finding_.location = with_source(line_of_user(finding_.stack));
-    const bool own_code = finding_.location.line > 0;
+    symbolize::SourceStack stack = symbolizer_.stack(process_, value_.stack);
+    Location own = located(line_of_user(stack));
+    const bool own_code = own.line > 0;
     const Location forward = line_of(value_.forward), backward = line_of(value_.backward);
     if (!value_.node.empty()) {
       finding_.backward =
@@ -306,14 +261,8 @@ class NonFiniteBuilder {
       }
       if (backward.line > 0) finding_.related.push_back({diagnose::Role::backward, backward});
     }
-    if (!own_code && forward.line > 0) {
-      finding_.location = forward;
-      finding_.stack = symbolizer_.stack(process_, value_.forward);
-    } else if (!own_code) {
-      finding_.location = backward;
-    }
-    if (finding_.location.line == 0) return;
-    finding_.excerpt = symbolize::source_excerpt(finding_.location.file, finding_.location.line, 1);
+    if (!own_code && forward.line > 0) stack = symbolizer_.stack(process_, value_.forward);
+    lead_with(finding_, own_code ? std::move(own) : forward.line > 0 ? forward : backward, std::move(stack));
   }
 
   void relate() {
@@ -340,14 +289,14 @@ class NonFiniteBuilder {
     fact("operator", operator_name());
     fact("pass", value_.node.empty() ? "forward" : "backward");
     fact("node", value_.node);
-    fact("role", std::string(role_word(value_.role)));
+    fact("role", std::string(word(value_.role)));
     if (value_.bad) fact("index", causes::subscript(value_.index));
     if (value_.bad) fact("elements", std::to_string(*value_.bad));
     for (const auto& [name, element] : value_.elements) fact(("input " + name).c_str(), element);
     if (value_.step > 0) fact("step", std::to_string(value_.step));
     if (value_.module) cause.facts.emplace_back("module", *value_.module);
     fact("module_class", value_.module_class);
-    fact("used", std::string(use_word(value_.use)));
+    fact("used", std::string(word(value_.use)));
     fact("infinite", value_.infinite);
     if (std::string step = remedy(delivery_.op, value_); !step.empty()) finding_.fix.push_back(std::move(step));
   }

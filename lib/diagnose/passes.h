@@ -11,6 +11,7 @@
 #include "analyse/analysis.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/facts/model.h"
@@ -22,6 +23,25 @@
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
+
+// ---- finding_builder.cc
+
+// Returns a finding about this process. Only its kind and its title are set.
+Finding finding_in(const session::Process& process, const session::Session& session, analyse::Kind kind,
+                   std::string title);
+
+// Makes the line the finding's location, and reads the text around it.
+void lead_with(Finding& finding, Location location, symbolize::SourceStack stack);
+
+// Sets the names of a kernel. `to` is a Launch or a ResolvedAccess.
+template <typename Named>
+void name_kernel(Named& to, const std::string& mangled) {
+  to.mangled = mangled;
+  to.kernel = base::demangle(mangled);
+}
+
+// Adds findings that no failed call reported.
+void add_findings(Diagnosis& report, std::vector<Finding> found);
 
 // ---- operation_memory.cc
 

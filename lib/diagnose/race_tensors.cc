@@ -413,19 +413,13 @@ void describe(Finding& finding, const DeliveredRace& from) {
                       "see waits by other libraries"};
 }
 
-Finding finding_of(const DeliveredRace& from, const Process& process, const symbolize::Symbolizer& symbolizer) {
-  Finding finding;
-  finding.kind = analyse::Kind::stream_race;
-  finding.title = "race between two streams";
-  finding.pid = process.pid;
-  finding.rank = process.rank;
+Finding finding_of(const DeliveredRace& from, const Process& process, const session::Session& session,
+                   const symbolize::Symbolizer& symbolizer) {
+  Finding finding = finding_in(process, session, analyse::Kind::stream_race, "race between two streams");
   ResolvedRace& race = finding.race.emplace();
   race.accesses = {resolved(from.first, process, symbolizer), resolved(from.second, process, symbolizer)};
   race.overlap = RaceOverlap{from.begin, from.end, from.bytes};
-  const ResolvedAccess& later = race.accesses[1];
-  finding.location = later.location;
-  finding.stack = later.stack;
-  if (later.location.line > 0) finding.excerpt = symbolize::source_excerpt(later.location.file, later.location.line, 1);
+  lead_with(finding, race.accesses[1].location, race.accesses[1].stack);
   describe(finding, from);
   return finding;
 }
@@ -442,8 +436,7 @@ void add_tensor_races(Diagnosis& report, const session::Session& session, const 
   for (const Process& process : session.processes) {
     for (const session::Delivery& delivery : process.deliveries) {
       if (!delivery.race) continue;
-      Finding finding = finding_of(*delivery.race, process, symbolizer);
-      finding.host = session.manifest.host;
+      Finding finding = finding_of(*delivery.race, process, session, symbolizer);
       const auto& accesses = finding.race->accesses;
       const bool has_lines = accesses[0].location.line > 0 && accesses[1].location.line > 0;
       const auto same = std::ranges::find_if(found, [&](const Finding& other) { return same_lines(other, finding); });
@@ -451,8 +444,7 @@ void add_tensor_races(Diagnosis& report, const session::Session& session, const 
       same == found.end() ? found.push_back(std::move(finding)) : void(++same->race->times);
     }
   }
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  add_findings(report, std::move(found));
 }
 
 }  // namespace cudadiag::diagnose

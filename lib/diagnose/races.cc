@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/passes.h"
 #include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/session.h"
-#include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -92,13 +90,10 @@ class RaceBuilder {
   RaceBuilder(const Judged& judged, const Process& process, const ResolveSite& resolve, bool torch)
       : judged_(judged), from_(judged.race), process_(process), resolve_(resolve), torch_(torch) {}
 
-  Finding build(const std::string& host) {
-    finding_.kind = analyse::Kind::stream_race;
-    finding_.title = fmt::format("{}race {}", from_.possible ? "possible " : "",
-                                 is_in_one_stream() ? "in one stream" : "between two streams");
-    finding_.pid = process_.pid;
-    finding_.rank = process_.rank;
-    finding_.host = host;
+  Finding build(const session::Session& session) {
+    finding_ = finding_in(process_, session, analyse::Kind::stream_race,
+                          fmt::format("{}race {}", from_.possible ? "possible " : "",
+                                      is_in_one_stream() ? "in one stream" : "between two streams"));
     ResolvedRace& race = finding_.race.emplace();
     race.possible = from_.possible;
     race.times = from_.times;
@@ -106,7 +101,8 @@ class RaceBuilder {
                      access(from_.second, judged_.second, judged_.second_by_schema)};
     race.rerun = judged_.rerun;
     race.overlap = judged_.overlap;
-    lead();
+    // The missing wait belongs before the later access.
+    lead_with(finding_, race.accesses[1].location, race.accesses[1].stack);
     drop_changed_sources(finding_, process_.record, heard_until(process_.record));
     if (from_.bytes != 0) allocation();
     words();
@@ -140,24 +136,10 @@ class RaceBuilder {
     if (from.what == Work::kernel) {
       const session::Site* site = by_id(process_.record.sites, from.site);
       const std::uint32_t function = from.function != 0 || site == nullptr ? from.function : site->function;
-      if (const std::string* name = by_id(process_.record.functions, function)) {
-        to.mangled = *name;
-        to.kernel = base::demangle(*name);
-      }
+      if (const std::string* name = by_id(process_.record.functions, function)) name_kernel(to, *name);
     }
     std::tie(to.location, to.stack) = resolve_(process_, from.site);
     return to;
-  }
-
-  // Sets the finding's location to the later access, because the missing wait belongs before it.
-  void lead() {
-    const ResolvedAccess& later = finding_.race->accesses[1];
-    finding_.location = later.location;
-    finding_.stack = later.stack;
-    const Location& shown = later.location.nearest();
-    if (shown.line > 0) {
-      finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
-    }
   }
 
   void allocation() {
@@ -390,7 +372,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
   std::vector<Finding> found;
   const auto tell = [&](const Judged& judged, const Process& process) {
-    Finding finding = RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host);
+    Finding finding = RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session);
     if (!is_of_torch_generator(*finding.race)) add(found, std::move(finding));
   };
   RaceTensors tensors(session, resolve);
@@ -435,8 +417,7 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
                                         apart, apart == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
-  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
-  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+  add_findings(report, std::move(found));
 }
 
 }  // namespace cudadiag::diagnose

@@ -260,22 +260,21 @@ class PassLines {
                                : "no launch saved";
   }
 
-  void add_origin(std::size_t index, PassLine& line) const {
-    const auto& rerun = processes(index);
-    const bool told = std::ranges::any_of(rerun, [](const session::Process& process) {
-      return std::ranges::any_of(process.deliveries, [](const session::Delivery& delivery) {
-        return delivery.origin && !delivery.origin->steps.empty();
-      });
+  template <typename Predicate>
+  bool delivered(std::size_t index, Predicate predicate) const {
+    return std::ranges::any_of(processes(index), [&](const session::Process& process) {
+      return std::ranges::any_of(process.deliveries, predicate);
     });
+  }
+
+  void add_origin(std::size_t index, PassLine& line) const {
+    const bool told = delivered(
+        index, [](const session::Delivery& delivery) { return delivery.origin && !delivery.origin->steps.empty(); });
     line.outcome = told ? "traced" : "nothing traced";
   }
 
   void add_memory(const session::Pass& pass, std::size_t index, PassLine& line) const {
-    const auto& rerun = processes(index);
-    const bool told = std::ranges::any_of(rerun, [](const session::Process& process) {
-      return std::ranges::any_of(process.deliveries,
-                                 [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
-    });
+    const bool told = delivered(index, [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
     line.outcome = told ? "allocator reported" : pass.cut_short ? word(*pass.cut_short) : "memory sufficed";
   }
 

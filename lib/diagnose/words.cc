@@ -112,14 +112,6 @@ constexpr base::Words<GroupDifference, 6> kGroupDifferences = {{
     {GroupDifference::line, "line"},
 }};
 
-using OriginRole = session::DeliveredOrigin::Role;
-constexpr base::Words<OriginRole, 4> kOrigins = {{
-    {OriginRole::made, "made"},
-    {OriginRole::passed, "passed"},
-    {OriginRole::copied, "copied"},
-    {OriginRole::loaded, "loaded"},
-}};
-
 constexpr base::Words<WaitsFor, 3> kWaits = {{
     {WaitsFor::stream, "stream"},
     {WaitsFor::value, "value"},
@@ -164,7 +156,6 @@ std::string_view word(sass::AccessKind kind) { return base::word_of(kAccesses, k
 std::string_view word(sass::Space space) { return base::word_of(kSpaces, space); }
 std::string_view word(Relation relation) { return base::word_of(kRelations, relation); }
 std::string_view word(Role role) { return base::word_of(kRoles, role); }
-std::string_view word(session::DeliveredOrigin::Role role) { return base::word_of(kOrigins, role); }
 std::string_view word(TensorRole role) { return base::word_of(kTensorRoles, role); }
 std::string_view word(RanksDifference difference) { return base::word_of(kDifferences, difference); }
 std::string_view word(GroupKind kind) { return base::word_of(kGroupKinds, kind); }

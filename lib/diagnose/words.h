@@ -18,7 +18,6 @@ namespace cudadiag::diagnose {
 // scripts may depend on the texts in the JSON output.
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
-std::string_view word(session::DeliveredOrigin::Role role);
 std::string_view word(analyse::Kind kind);
 
 std::string_view word(sass::AccessKind kind);

@@ -158,7 +158,7 @@ static std::vector<TracedStep> traced_steps(const std::optional<diagnose::Origin
 static void list(Members& to, const TracedStep& step) {
   to.type("origin_step");
   add_location(to, step.location);
-  to.one_of("role", diagnose::word(step.role), {"made", "passed", "copied", "loaded"},
+  to.one_of("role", word(step.role), {"made", "passed", "copied", "loaded"},
             "produced by an operator, passed to an operator as a number, copied from data outside PyTorch, or loaded "
             "from a file or by a data loader");
   to.text("operator", step.op);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <initializer_list>
 #include <iterator>
 
 #include "base/files.h"
@@ -39,6 +38,45 @@ constexpr base::Words<DeliveryKind, 14> kDeliveries = {{
     {DeliveryKind::recycled, "recycled"},
     {DeliveryKind::note, "note"},
     {DeliveryKind::checking, "checking"},
+}};
+
+using OriginRole = DeliveredOrigin::Role;
+constexpr base::Words<OriginRole, 4> kOriginRoles = {{
+    {OriginRole::made, "made"},
+    {OriginRole::passed, "passed"},
+    {OriginRole::copied, "copied"},
+    {OriginRole::loaded, "loaded"},
+}};
+
+using State = DeliveredNonFinite::State;
+constexpr base::Words<State, 4> kStates = {{
+    {State::candidate, "candidate"},
+    {State::found, "found"},
+    {State::asked, "asked"},
+    {State::asked_last, "asked last"},
+}};
+
+using ValueRole = DeliveredNonFinite::Role;
+constexpr base::Words<ValueRole, 4> kValueRoles = {{
+    {ValueRole::made, "made"},
+    {ValueRole::passed, "passed"},
+    {ValueRole::loaded, "loaded"},
+    {ValueRole::uninitialised, "uninitialised"},
+}};
+
+using Use = DeliveredNonFinite::Use;
+constexpr base::Words<Use, 11> kUses = {{
+    {Use::other, ""},
+    {Use::parameter, "parameter"},
+    {Use::loss, "loss"},
+    {Use::number, "number"},
+    {Use::printed, "printed"},
+    {Use::saved, "saved"},
+    {Use::array, "array"},
+    {Use::gradient, "gradient"},
+    {Use::exception, "exception"},
+    {Use::compared, "compared"},
+    {Use::refused, "refused"},
 }};
 
 constexpr std::size_t kMostLines = 8192;
@@ -144,13 +182,10 @@ DeliveredMemory memory_of(const Json& object) {
   return memory;
 }
 
-template <typename Value>
-Value value_of_word(const Json& object, const char* key, std::initializer_list<std::pair<const char*, Value>> words) {
-  const std::string wanted = short_text_of(object, key);
-  for (const auto& [word, value] : words) {
-    if (wanted == word) return value;
-  }
-  return words.begin()->second;
+// Returns the table's first value for an unknown word.
+template <typename Value, std::size_t size>
+Value value_of_word(const Json& object, const char* key, const base::Words<Value, size>& words) {
+  return base::value_of(words, short_text_of(object, key)).value_or(words.front().first);
 }
 
 std::vector<DeliveredFrame> frames(const Json& from, const char* key) {
@@ -159,7 +194,6 @@ std::vector<DeliveredFrame> frames(const Json& from, const char* key) {
 }
 
 DeliveredOrigin origin_of(const Json& object) {
-  using Role = DeliveredOrigin::Role;
   DeliveredOrigin origin;
   origin.index = integers_of(object, "index");
   origin.value = number_of(object, "value");
@@ -169,12 +203,9 @@ DeliveredOrigin origin_of(const Json& object) {
   if (steps == object.end() || !steps->is_array()) return origin;
   for (const Json& step : *steps) {
     if (!step.is_object() || origin.steps.size() == kMostStacks) break;
-    origin.steps.push_back(
-        {value_of_word<Role>(
-             step, "role",
-             {{"made", Role::made}, {"passed", Role::passed}, {"copied", Role::copied}, {"loaded", Role::loaded}}),
-         short_text_of(step, "operator"), number_of(step, "value"), integer_of<std::int64_t>(step, "batch"),
-         integer_of<std::int64_t>(step, "sample"), frames(step, "stack")});
+    origin.steps.push_back({value_of_word(step, "role", kOriginRoles), short_text_of(step, "operator"),
+                            number_of(step, "value"), integer_of<std::int64_t>(step, "batch"),
+                            integer_of<std::int64_t>(step, "sample"), frames(step, "stack")});
   }
   return origin;
 }
@@ -223,33 +254,11 @@ std::optional<DeliveredRecycled> recycled_of(const Json& object) {
 }
 
 DeliveredNonFinite non_finite_of(const Json& object) {
-  using State = DeliveredNonFinite::State;
-  using Role = DeliveredNonFinite::Role;
-  using Use = DeliveredNonFinite::Use;
   DeliveredNonFinite found;
-  found.state = value_of_word<State>(object, "state",
-                                     {{"candidate", State::candidate},
-                                      {"found", State::found},
-                                      {"asked", State::asked},
-                                      {"asked last", State::asked_last}});
-  found.role = value_of_word<Role>(object, "role",
-                                   {{"made", Role::made},
-                                    {"passed", Role::passed},
-                                    {"loaded", Role::loaded},
-                                    {"uninitialised", Role::uninitialised}});
+  found.state = value_of_word(object, "state", kStates);
+  found.role = value_of_word(object, "role", kValueRoles);
   found.root = integer_of<std::uint64_t>(object, "root").value_or(0);
-  found.use = value_of_word<Use>(object, "used",
-                                 {{"", Use::other},
-                                  {"parameter", Use::parameter},
-                                  {"loss", Use::loss},
-                                  {"number", Use::number},
-                                  {"printed", Use::printed},
-                                  {"saved", Use::saved},
-                                  {"array", Use::array},
-                                  {"gradient", Use::gradient},
-                                  {"exception", Use::exception},
-                                  {"compared", Use::compared},
-                                  {"refused", Use::refused}});
+  found.use = value_of_word(object, "used", kUses);
   found.node = short_text_of(object, "node");
   if (object.contains("module")) found.module = short_text_of(object, "module");
   found.module_class = short_text_of(object, "module_class");
@@ -332,6 +341,12 @@ std::optional<Delivery> parse(std::string_view text) {
 }  // namespace
 
 std::string_view word(ValueOrigin origin) { return base::word_of(kOrigins, origin); }
+
+std::string_view word(DeliveredOrigin::Role role) { return base::word_of(kOriginRoles, role); }
+
+std::string_view word(DeliveredNonFinite::Role role) { return base::word_of(kValueRoles, role); }
+
+std::string_view word(DeliveredNonFinite::Use use) { return base::word_of(kUses, use); }
 
 std::string_view word(DeliveryKind kind) { return base::word_of(kDeliveries, kind); }
 

@@ -164,6 +164,10 @@ enum class DeliveryKind : std::uint8_t {
 
 // Returns "" only for DeliveryKind::other.
 std::string_view word(DeliveryKind kind);
+std::string_view word(DeliveredOrigin::Role role);
+std::string_view word(DeliveredNonFinite::Role role);
+// Returns "" for a use that the hook does not name.
+std::string_view word(DeliveredNonFinite::Use use);
 
 struct Delivery {
   std::uint32_t tid = 0;

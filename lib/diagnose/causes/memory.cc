@@ -43,7 +43,9 @@ bool is_of_host(const Case& failed, const Argument& argument) {
 // Returns whether only pointers into freed memory can be at fault. A kernel can also index past the end of any
 // allocation, but a copy cannot.
 bool only_freed(const Case& failed, Facts& facts) {
-  const bool copy = !failed.asynchronous() || std::ranges::any_of(failed.finding.arguments, &Argument::bytes);
+  const bool copy = !failed.asynchronous() ||
+                    std::ranges::any_of(failed.finding.arguments,
+                                        [](const Argument& argument) { return argument.bytes.has_value(); });
   const bool others = std::ranges::any_of(failed.finding.arguments, [&](const Argument& argument) {
     const bool past = argument.allocation && argument.allocation->offset >= argument.allocation->bytes;
     const bool unknown = argument.pointer && !argument.allocation && !is_of_host(failed, argument);
