@@ -1,15 +1,11 @@
 // Builds a report in passes. diagnose() lists them in their order.
 
-#include "diagnose/diagnosis.h"
-
 #include <algorithm>
 
 #include "analyse/first_failure.h"
-#include "diagnose/dump_access.h"
 #include "diagnose/groups.h"
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"
-#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

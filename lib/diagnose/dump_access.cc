@@ -1,5 +1,3 @@
-#include "diagnose/dump_access.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "diagnose/facts/where_is.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"

@@ -1,5 +1,3 @@
-#include "diagnose/dumped_rank.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "diagnose/groups.h"
 #include "session/library_paths.h"
 #include "wire/hash.h"
 

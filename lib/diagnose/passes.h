@@ -2,7 +2,9 @@
 // passes, and says in which order and why.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,18 +13,51 @@
 #include "analyse/analysis.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/site_keys.h"
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/diagnosis.h"
 #include "diagnose/facts/model.h"
 #include "diagnose/lines.h"
+#include "evidence/testimony.h"
 #include "sass/byte_ranges.h"
+#include "sass/failing_address.h"
 #include "session/deliveries.h"
+#include "session/process_record.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
+
+// ---- diagnosis.cc
+
+// The reruns without torch.compile, diagnosed as a session of their own.
+struct EagerAnswer {
+  const session::Session* session = nullptr;
+  const analyse::Analysis* analysis = nullptr;
+  const Diagnosis* diagnosis = nullptr;
+};
+
+// Everything that is known about a session at one moment.
+struct Known {
+  const session::Session& session;
+  const analyse::Analysis& analysis;
+  const symbolize::DeviceTestimony& testimony;
+  symbolize::Symbolizer& symbolizer;
+  std::optional<EagerAnswer> eager{};  // nullopt if there were no such reruns
+  std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job
+  std::optional<GroupsPart> groups{};  // as `job`, according to NCCL's communicators
+};
+
+Diagnosis diagnose(const Known& known);
+
+// Returns the failures of the process that failed first, then those of other processes. Each of the two groups is
+// sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
+std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
+
+// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other findings
+// are added later (diagnosis.cc).
+Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 // ---- finding_builder.cc
 
@@ -331,5 +366,164 @@ std::string remedy(std::string_view op, const session::DeliveredNonFinite& value
 
 // Adds at most one finding for each process, sorted by pid.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
+
+// ---- run_context.cc
+
+// The parts of a report besides its findings: environment, passes, processes and notes.
+
+// If a Python program failed without a CUDA failure, adds a note with the line that forked after CUDA was used. In the
+// child, PyTorch raises an error before it calls CUDA.
+void note_forks(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                symbolize::Symbolizer& symbolizer);
+
+void add_environment(Diagnosis& report, const session::Session& session);
+void add_processes(Diagnosis& report, const session::Session& session);
+// Call this after the findings are complete, because the outcome of a pass depends on them.
+void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                const symbolize::DeviceTestimony& testimony);
+// Adds each note once. Call this after all findings are resolved, because resolving adds the symbolizer's notes.
+void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+               symbolize::Symbolizer& symbolizer);
+
+// If the program was killed, adds a note on the work that had been unfinished for a long time. Call this after
+// add_notes().
+void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                    symbolize::Symbolizer& symbolizer);
+
+// Adds a note that the report shows no source lines, and why. Does nothing if `why` is empty.
+void mark_foreign(Diagnosis& report, const std::string& why);
+
+// Returns why the report omits source lines of a session that may belong to another user, and how to get them.
+std::string withheld_text(const Diagnosis& report);
+
+// ---- dump_access.cc
+
+// Finds the access that failed, and where it lies, from the failing threads in a GPU core dump.
+
+// Computes the access that failed from a GPU core dump and the kernel's code. Needs no recording.
+struct LaneAddress {
+  std::array<std::uint32_t, 3> block{}, thread{};
+  std::uint64_t address = 0;  // for shared and local memory, an offset in that memory
+};
+
+// One of the parameter words that add up to the address.
+struct BaseParameter {
+  std::uint32_t word = 0;                // byte offset from the beginning of the parameters
+  std::optional<std::uint32_t> number;   // number of the parameter, from 1
+  std::uint32_t byte = 0;                // byte offset of the word in the parameter
+  std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
+};
+
+struct DumpAccess {
+  sass::AccessKind kind = sass::AccessKind::load;
+  sass::Space space = sass::Space::global;
+  std::uint32_t bytes = 0;  // 0 if unknown
+  bool misaligned = false;  // the exception is a misaligned address
+  // Sorted by block and thread. The hardware reports whole warps, so some of these accesses may be valid.
+  std::vector<LaneAddress> lanes{};
+  std::uint64_t unknown = 0;                // number of further threads whose addresses cannot be computed
+  std::uint64_t low = 0;                    // how many of these addresses are known to be too low for CUDA's memory
+  bool from_memory = false;                 // the address is a pointer that the kernel read from global memory
+  std::optional<BaseParameter> table{};     // the only parameter that leads to the memory of that pointer
+  std::vector<BaseParameter> parameters{};  // several if the address is a pointer plus offsets in bytes
+  std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
+};
+
+// `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.
+std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
+
+// Returns the parameter that must be the pointer; null if none can be, or if several can.
+const BaseParameter* only_parameter(const DumpAccess& access);
+
+// Returns a description such as "load of 4 bytes".
+std::string access_words(const DumpAccess& access);
+// Returns a name such as "parameter 1" or "parameter 2 at byte 16".
+std::string parameter_words(const BaseParameter& parameter);
+// Returns lines for `cudadiag core`, such as "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block
+// 0,0,0 thread 0,0,0".
+std::vector<std::string> describe(const DumpAccess& access);
+
+// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
+// allocation of the recorded process is known, so an address outside all of them was never allocated.
+Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
+
+// Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
+// finding.
+void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
+                const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
+
+// Returns true if the finding is a failed access through a parameter of its kernel, and its address is unknown.
+bool lacks_address(const Finding& finding);
+
+// Sets the access of the finding whose kernel failed in a replay under compute-sanitizer, if its address is still
+// unknown.
+void add_replayed_access(Diagnosis& report, const session::Session& session,
+                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
+
+// ---- race_tensors.cc
+
+// The tensors that race: their names, the bytes that they share, and the races that a run found by following operators.
+
+// Pieces of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 + …, innermost dimension first. Dimensions without gaps
+// are merged, so `width` may cover many elements.
+struct StridedBytes {
+  struct Dimension {
+    std::uint64_t count = 1, pitch = 0;  // `pitch` is in bytes
+  };
+  std::uint64_t begin = 0, width = 0;
+  std::vector<Dimension> dimensions;
+
+  std::uint64_t end() const;  // returns one past the last byte
+};
+
+// Returns nullopt if the type, shape or strides are unknown, or if elements of the tensor overlap.
+std::optional<StridedBytes> strided_bytes(const RaceTensor& tensor);
+
+// Returns nullopt if there are too many pieces to compare. If the tensors do not overlap, `bytes` is 0.
+std::optional<RaceOverlap> overlap(const StridedBytes& a, const StridedBytes& b);
+
+// The known facts about one side of a race. `op` is empty if the side is not a PyTorch operator. `tensor` is nullopt if
+// the memory belongs to the operator itself.
+struct NamedAccess {
+  std::string op, schema;
+  std::optional<RaceTensor> tensor;
+  bool whole = false;  // the operator uses every byte of the tensor's range
+};
+
+class RaceTensors {
+ public:
+  // `session` and `resolve` must outlive this object.
+  RaceTensors(const session::Session& session, const ResolveSite& resolve);
+
+  // made() returns true if a rerun searched for the races. cut_short() returns why the rerun was cut short, or an empty
+  // string.
+  bool made() const { return races_ != nullptr; }
+  const std::string& cut_short() const { return cut_short_; }
+
+  // Finds the race between the same sites and parameters in the rerun. A side about which nothing is known is empty.
+  // Returns nullopt if the rerun did not show the race.
+  struct Pair {
+    NamedAccess first, second;
+  };
+  std::optional<Pair> find(const session::Race& race, const session::Process& process);
+
+ private:
+  struct Match {
+    const session::Race* race = nullptr;
+    const session::Process* process = nullptr;
+    bool swapped = false;
+  };
+  Match match(const session::Race& race, const session::Process& process);
+  bool same_side(const session::RaceAccess& a, const session::Process& of_a, const session::RaceAccess& b,
+                 const session::Process& of_b);
+  NamedAccess name(const session::RaceAccess& access, const session::Process& process, std::uint64_t first_begin);
+  const analyse::SiteKeys& keys(const session::Process& process);
+
+  const ResolveSite& resolve_;
+  const session::Races* races_ = nullptr;
+  const std::vector<session::Process>* processes_ = nullptr;
+  std::string cut_short_;
+  std::map<const session::Process*, analyse::SiteKeys> keys_;
+};
 
 }  // namespace cudadiag::diagnose

@@ -6,8 +6,8 @@
 #include "analyse/memory.h"
 #include "analyse/streams.h"
 #include "base/demangle.h"
-#include "diagnose/diagnosis.h"
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -1,5 +1,3 @@
-#include "diagnose/race_tensors.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <tuple>
 
 #include "diagnose/lines.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"

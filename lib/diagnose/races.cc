@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/passes.h"
-#include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 

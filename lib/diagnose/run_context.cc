@@ -1,4 +1,3 @@
-#include "diagnose/run_context.h"
 
 #include <fmt/core.h>
 

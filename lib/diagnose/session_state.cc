@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "analyse/eager.h"
-#include "diagnose/diagnosis.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 

@@ -12,7 +12,6 @@
 #include "diagnose/groups.h"
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"
-#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

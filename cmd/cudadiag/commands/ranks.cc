@@ -19,7 +19,7 @@
 #include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/groups.h"
-#include "diagnose/run_context.h"
+#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

@@ -14,7 +14,6 @@
 #include "commands/planted_fault.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/passes.h"
-#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "run/watched_run.h"

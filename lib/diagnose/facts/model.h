@@ -1,5 +1,5 @@
-// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (diagnosis.h) builds it; the
-// writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
+// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (diagnosis.cc) builds it;
+// the writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
 // members are null or empty, never absent.
 #pragma once
 

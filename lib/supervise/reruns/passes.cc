@@ -9,7 +9,7 @@
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/steps.h"
-#include "diagnose/dump_access.h"
+#include "diagnose/passes.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "supervise/python_requests.h"

@@ -9,7 +9,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
-#include "diagnose/dump_access.h"
+#include "diagnose/passes.h"
 #include "evidence/testimony.h"
 #include "replay/placement.h"
 #include "sass/kernel_accesses.h"

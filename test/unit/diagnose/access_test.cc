@@ -5,7 +5,6 @@
 #include <iterator>
 #include <memory>
 
-#include "diagnose/dump_access.h"
 #include "diagnose/passes.h"
 #include "evidence/testimony.h"
 

@@ -1,5 +1,3 @@
-#include "diagnose/dumped_rank.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "analyse/communicators.h"
+#include "diagnose/groups.h"
 
 namespace dumped_rank_test {
 
