@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 #include "analyse/analysis.h"
@@ -13,15 +14,146 @@
 #include "report/finding_text.h"
 
 namespace cudadiag::report {
+
+// Describes the first failure that the reruns proved, or else the first asynchronous failure. The pointers point into
+// the two diagnoses.
+struct Gain {
+  const diagnose::Finding* before = nullptr;
+  const diagnose::Finding* after = nullptr;
+  bool is_proof = false;   // the answer is proven now and was not before
+  bool moved = false;      // the headline names a different line now
+  bool narrowed = false;   // the new line was a candidate of the first answer, or a node of its graph
+  bool elsewhere = false;  // a rerun also failed elsewhere
+  bool says_more = false;  // the report has more facts about the failure than before
+};
+
 namespace {
 
+using diagnose::Argument;
 using diagnose::Diagnosis;
 using diagnose::Finding;
-using diagnose::Gain;
+using diagnose::Location;
 using diagnose::PassLine;
+using diagnose::Related;
 using session::CutShort;
 using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
+
+bool is_race(const Finding& finding) { return finding.race.has_value(); }
+
+bool same_place(const Location& a, const Location& b) {
+  const bool same = a.file == b.file && a.line == b.line;
+  return same && (a.line > 0 || (a.function == b.function && a.nearest().line == b.nearest().line));
+}
+
+bool was_possible(const Finding& before, const Finding& after) {
+  const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
+  if (std::ranges::any_of(before.candidates, is_it)) return true;
+  if (after.compiled && same_place(after.compiled->called, before.location)) return true;
+  const bool no_node = before.launch && before.launch->operation == session::Work::graph && !before.launch->graph_node;
+  return no_node && std::ranges::any_of(after.related, [&](const Related& related) {
+           return related.role == diagnose::Role::replay && same_place(related.location, before.location);
+         });
+}
+
+// Returns true if both findings are at the same line. If a rerun found the line that started the thread, compares the
+// library's line instead.
+bool leads_as_before(const Finding& before, const Finding& after) {
+  const bool new_start = after.thread_start && !before.thread_start;
+  return same_place(before.location, new_start ? after.thread_start->issued : after.location);
+}
+
+const Finding* counterpart(const Diagnosis& before, const Finding& finding) {
+  const auto found = std::ranges::find_if(before.findings, [&](const Finding& other) {
+    return other.pid == finding.pid && other.code == finding.code && analyse::is_asynchronous(other.kind);
+  });
+  return found == before.findings.end() ? nullptr : &*found;
+}
+
+bool is_proof(const Finding& before, const Finding& after) {
+  return after.evidence.proves() && !before.evidence.proves();
+}
+
+void choose_finding(Gain& gain, const Diagnosis& before, const Diagnosis& after) {
+  gain.before = &before.findings.front();
+  gain.after = &after.findings.front();
+  bool any = false;
+  for (const Finding& is : after.findings) {
+    const Finding* was = analyse::is_asynchronous(is.kind) ? counterpart(before, is) : nullptr;
+    if (was == nullptr) continue;
+    if (!any || is_proof(*was, is)) {
+      gain.before = was;
+      gain.after = &is;
+    }
+    if (is_proof(*was, is)) return;
+    any = true;
+  }
+}
+
+bool has_eager_line(const Finding& finding) {
+  return std::ranges::any_of(finding.related,
+                             [](const Related& related) { return related.role == diagnose::Role::eager; });
+}
+
+std::string cause_of(const Finding& finding) { return finding.cause ? finding.cause->text : ""; }
+
+auto wrong_pointers(const Finding& finding) {
+  std::vector<std::tuple<std::string, bool, std::uint64_t>> wrong;
+  for (const Argument& argument : finding.arguments) {
+    if (argument.points_amiss()) wrong.emplace_back(argument.name, argument.allocation->is_freed, argument.past_end());
+  }
+  return wrong;
+}
+
+bool says_more(const Finding& was, const Finding& is) {
+  return was.evidence.grade() != is.evidence.grade() || cause_of(was) != cause_of(is) ||
+         was.device.has_value() != is.device.has_value() || was.memory.has_value() != is.memory.has_value() ||
+         was.origin.has_value() != is.origin.has_value() || was.witnesses != is.witnesses ||
+         was.thread_start.has_value() != is.thread_start.has_value() || has_eager_line(was) != has_eager_line(is) ||
+         was.saved_launch.has_value() != is.saved_launch.has_value() || wrong_pointers(was) != wrong_pointers(is);
+}
+
+// Counts the out-of-memory findings for which a rerun queried PyTorch's allocator.
+auto asked_allocators(const Diagnosis& report) {
+  return std::ranges::count_if(
+      report.findings, [](const Finding& finding) { return finding.memory_use && finding.memory_use->tensors; });
+}
+
+auto failures_in(const Diagnosis& report) {
+  return std::ranges::count_if(report.findings, [](const Finding& finding) { return !is_race(finding); });
+}
+
+// Returns nullopt if either diagnosis has no findings, or if `before` begins with a race.
+std::optional<Gain> find_gain(const Diagnosis& before, const Diagnosis& after) {
+  if (before.findings.empty() || after.findings.empty() || is_race(before.findings.front())) return std::nullopt;
+  Gain gain;
+  choose_finding(gain, before, after);
+  gain.is_proof = is_proof(*gain.before, *gain.after);
+  gain.moved =
+      !leads_as_before(*gain.before, *gain.after) || !leads_as_before(before.findings.front(), after.findings.front());
+  gain.narrowed = gain.moved && was_possible(*gain.before, *gain.after);
+  gain.elsewhere = failures_in(after) > failures_in(before);
+  gain.says_more = says_more(*gain.before, *gain.after) || asked_allocators(before) != asked_allocators(after);
+  return gain;
+}
+
+// Returns true if both diagnoses have the same races at the same lines.
+bool same_races(const Diagnosis& before, const Diagnosis& after) {
+  const auto key = [](const Finding& finding) {
+    const Location& at = finding.location;
+    return std::tuple(finding.race->possible, at.file, at.line, at.function);
+  };
+  std::vector<decltype(key(before.findings.front()))> were, are;
+  for (const Finding& finding : before.findings) {
+    if (is_race(finding)) were.push_back(key(finding));
+  }
+  for (const Finding& finding : after.findings) {
+    if (is_race(finding)) are.push_back(key(finding));
+  }
+  return were == are;
+}
+
+// ---- messages
 
 // Returns a location such as "train.py:41".
 std::string place_of(const Finding& finding) {
@@ -109,7 +241,7 @@ void RerunText::print_new_line(const Gain& gain, const Diagnosis& after) {
 }
 
 std::string RerunText::proof(const Diagnosis& now) {
-  const auto gain = printed_proof_ ? std::nullopt : diagnose::gain(before_, now);
+  const auto gain = printed_proof_ ? std::nullopt : find_gain(before_, now);
   if (!gain || !gain->is_proof) return "";
   print_new_line(*gain, now);
   std::string text = messages_.empty() ? "" : messages_.back().text;
@@ -160,8 +292,8 @@ void RerunText::print_races(const Diagnosis& after) {
                                  [](const PassLine& line) { return line.kind == PassKind::races; });
   if (pass == after.passes.rend()) return;
   const std::string rerun = fmt::format("a rerun ({})", diagnose::duration(pass->seconds));
-  const bool any = std::ranges::any_of(after.findings, diagnose::is_race);
-  if (!diagnose::same_races(before_, after)) {
+  const bool any = std::ranges::any_of(after.findings, is_race);
+  if (!same_races(before_, after)) {
     if (!is_quiet()) say(rerun + " shows more about the races:");
     any ? write(write_text(after, options_)) : say("the schemas of PyTorch's operators show no race");
     return;
@@ -169,7 +301,7 @@ void RerunText::print_races(const Diagnosis& after) {
   if (is_quiet()) return;
   std::size_t told = 0;
   for (const Finding& finding : after.findings) {
-    if (!diagnose::is_race(finding)) continue;
+    if (!is_race(finding)) continue;
     if (told == kMost) return say("cudadiag report shows the tensors of the other races");
     std::string text;
     for (const std::string& line : race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
@@ -192,7 +324,7 @@ void RerunText::print_races(const Diagnosis& after) {
 std::vector<RerunMessage> RerunText::finish(const Diagnosis& after) {
   if (after.passes.size() <= before_.passes.size()) return {};
   print_races(after);
-  if (const auto gain = diagnose::gain(before_, after)) print_failure(*gain, after);
+  if (const auto gain = find_gain(before_, after)) print_failure(*gain, after);
   if (!is_quiet()) {
     const auto cut = std::ranges::count_if(after.passes, [](const auto& pass) { return pass.cut_short.has_value(); });
     say(fmt::format("the command ran {} times in all{}", after.passes.size(),

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "diagnose/facts/model.h"
-#include "diagnose/gain.h"
 #include "report/writers.h"
 
 namespace cudadiag::report {
@@ -17,6 +16,8 @@ struct RerunMessage {
   Kind kind = Kind::sentence;
   std::string text;
 };
+
+struct Gain;
 
 class RerunText {
  public:
@@ -34,9 +35,9 @@ class RerunText {
   void say(std::string text);
   void write(std::string report);
   std::string whole(const diagnose::Diagnosis& after) const;
-  void print_new_line(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
-  void print_failure(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
-  void print_open_questions(const diagnose::Gain& gain, const diagnose::Diagnosis& after);
+  void print_new_line(const Gain& gain, const diagnose::Diagnosis& after);
+  void print_failure(const Gain& gain, const diagnose::Diagnosis& after);
+  void print_open_questions(const Gain& gain, const diagnose::Diagnosis& after);
   void print_races(const diagnose::Diagnosis& after);
 
   diagnose::Diagnosis before_;
