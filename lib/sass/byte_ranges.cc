@@ -10,7 +10,6 @@
 
 #include "sass/followed_launch.h"
 #include "sass/origin_steps.h"
-#include "sass/thread_races.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -126,4 +126,7 @@ class FollowedLaunch {
   LaunchTrace* trace_ = nullptr;
 };
 
+// Finds a race between threads of one launch (thread_races.cc).
+ThreadRaces find_thread_race(const FollowedLaunch::Code& code, const LaunchValues& launch, const Box& threads);
+
 }  // namespace cudadiag::sass
