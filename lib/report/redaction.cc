@@ -5,7 +5,6 @@
 
 #include "base/json_limits.h"
 #include "report/json_values.h"
-#include "report/secret_patterns.h"
 
 namespace cudadiag::report {
 

@@ -1,10 +1,10 @@
-#include "report/secret_patterns.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
 #include <utility>
+
+#include "report/redaction.h"
 
 namespace cudadiag::report {
 namespace {
