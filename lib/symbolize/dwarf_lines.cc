@@ -1,5 +1,3 @@
-#include "symbolize/dwarf_lines.h"
-
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -16,6 +14,7 @@
 #include "evidence/bytes.h"
 #include "session/library_paths.h"
 #include "symbolize/call_sites.h"
+#include "symbolize/elf_module.h"
 
 namespace cudadiag::symbolize {
 

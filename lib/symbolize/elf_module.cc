@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "session/library_paths.h"
 #include "symbolize/call_sites.h"
-#include "symbolize/dwarf_lines.h"
 
 namespace cudadiag::symbolize {
 

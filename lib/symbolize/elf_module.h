@@ -4,10 +4,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "symbolize/source_frame.h"
+
+struct Dwarf;
+struct Dwfl_Module;
+struct Elf;
 
 namespace cudadiag::symbolize {
 
@@ -50,6 +55,50 @@ class ElfModule {
 
   std::string path_, build_id_;
   std::unique_ptr<File> file_;
+};
+
+// ---- dwarf_lines.cc
+
+// Reads functions, inlined calls and lines from the DWARF of one module. Supports versions 4 and 5, in the module or in
+// a debug file, with or without .dwo files. Internal to lib/symbolize: only the code below elf_module.h uses elfutils'
+// types.
+
+class DwarfLines {
+ public:
+  explicit DwarfLines(Dwfl_Module* module);
+
+  bool available() const { return dwarf_ != nullptr; }
+  Elf* debug_file() const;  // null if there is no DWARF
+
+  // Returns the functions inlined at `address` and then the function that contains them, innermost first. `address` is
+  // relative to the load bias.
+  std::vector<NativeFrame> frames(std::uint64_t address);
+
+  // Returns the name of the variable or parameter, of the function at `address`, that contains the byte at this distance
+  // below the end of the function's frame (DWARF's CFA). Empty if there is none.
+  std::string variable(std::uint64_t address, std::uint64_t below);
+
+  // Returns whether the linker folded functions with identical code into one at `address`. `names` are the symbols at
+  // that address. They were folded if at least two of them are separate functions rather than aliases.
+  enum class Folding { none, of_one_line, of_several_lines };
+  Folding folding(std::uint64_t address, const std::vector<std::string>& names) const;
+
+  // A .dwo file that was needed but not found; empty if there is none. Without it, inlined calls are unknown.
+  const std::string& missing_file() const { return missing_file_; }
+
+ private:
+  struct UnitRange {
+    std::uint64_t begin, end;
+    std::uint64_t unit;  // offset of its entry in .debug_info
+  };
+  std::optional<std::uint64_t> unit_at(std::uint64_t address);
+  void index_units();
+
+  Dwfl_Module* module_;
+  Dwarf* dwarf_ = nullptr;
+  std::string missing_file_;
+  std::uint64_t bias_ = 0;                       // added to the debug file's addresses; not 0 after prelink
+  std::optional<std::vector<UnitRange>> units_;  // sorted by address; built if .debug_aranges does not help
 };
 
 }  // namespace cudadiag::symbolize
