@@ -9,7 +9,7 @@
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
-#include "session/manifest.h"
+#include "session/session.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::report {

@@ -3,7 +3,7 @@
 #include "diagnose/words.h"
 #include "report/json_values.h"
 #include "report/writers.h"
-#include "session/manifest.h"
+#include "session/session.h"
 
 namespace cudadiag::report {
 

@@ -1,11 +1,10 @@
-#include "session/manifest.h"
-
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "session/json_values.h"
+#include "session/session.h"
 
 namespace cudadiag::session {
 namespace {

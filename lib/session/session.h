@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -272,5 +273,29 @@ struct ForkOrigin {
 bool is_fork(const ProcessRecord& record);
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
+
+// ---- manifest.cc
+
+// Reads and writes manifest.json, in which the launcher stores what it knows about a session. The format is
+// "cudadiag.session/1".
+
+// The hint in an error about a manifest that cannot be used.
+inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
+
+inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
+
+// Returns whether the text is a cudadiag manifest of any version; parse_manifest may still reject it.
+bool is_manifest(std::string_view text);
+
+std::string_view word(Deed deed);
+
+// Returns a time in the form that manifests and reports use, such as "2026-11-21T10:15:00Z".
+std::string iso_time(std::time_t time);
+
+std::string write_manifest(Manifest manifest);
+
+// Members that are missing or have the wrong type keep their default. Returns an error only if the text is not a
+// manifest of this version.
+base::Result<Manifest> parse_manifest(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -15,7 +15,6 @@
 #include <system_error>
 
 #include "base/files.h"
-#include "session/manifest.h"
 #include "session/pass_files.h"
 #include "session/plain_file.h"
 #include "session/session.h"

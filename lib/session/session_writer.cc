@@ -15,9 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "session/manifest.h"
 #include "session/ownership.h"
 #include "session/plain_file.h"
+#include "session/session.h"
 
 namespace cudadiag::session {
 

@@ -1,9 +1,8 @@
 // Fuzzes the reader of manifests. Every manifest that it accepts must survive writing and reading again, and must be
 // printable in a report.
-#include "session/manifest.h"
-
 #include "fuzz/reported.h"
 #include "session/area_reader.h"
+#include "session/session.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

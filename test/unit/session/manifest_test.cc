@@ -1,8 +1,8 @@
-#include "session/manifest.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "session/session.h"
 
 using namespace cudadiag;
 using namespace cudadiag::session;

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "session/manifest.h"
 #include "session/ownership.h"
+#include "session/session.h"
 #include "session/session_files.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <optional>
 
-#include "session/manifest.h"
 #include "session/plain_file.h"
 #include "session/session.h"
 #include "session/session_files.h"

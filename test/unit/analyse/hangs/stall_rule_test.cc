@@ -6,7 +6,7 @@
 
 #include "analyse/analysis.h"
 #include "analyse/hang.h"
-#include "session/manifest.h"
+#include "session/session.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
