@@ -5,7 +5,6 @@
 #include <string>
 
 #include "analyse/analysis.h"
-#include "consent.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"

@@ -1,11 +1,13 @@
 // Prints messages about the reruns to standard error.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "launch/signals.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
@@ -41,5 +43,53 @@ class RerunSpeech : public supervise::RerunListener {
 
 // Returns the end of a message: how to run cuda-gdb on a GPU core dump if cudadiag cannot run it.
 std::string debugger_advice(const std::filesystem::path& dump);
+
+// ---- the question
+
+// Asks the user at the terminal, once, whether the command may be run again.
+//
+// Never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The terminal
+// therefore stays in line mode, and the answer is a whole line. Text typed before the question, or less than half a
+// second after it, is not an answer. If such text is a whole line, the question is asked again.
+
+// The facts that determine whether a person can see and answer a question.
+struct TerminalState {
+  bool input_is_terminal = false, errors_are_terminal = false;
+  bool in_foreground = false;   // on both standard input and standard error
+  bool lines_are_read = false;  // false if a program left the terminal in raw mode
+  bool dumb = false;            // according to TERM
+  bool in_ci = false;           // according to CI or the variables of common CI services
+};
+
+TerminalState terminal_state();
+
+// Returns why cudadiag cannot ask, as the end of "the command was not rerun, because ..."; nullopt if it can.
+std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
+
+// The number of planned reruns, their expected duration, and their limits.
+struct RerunOutlook {
+  unsigned runs = 0;         // if all of them succeed
+  double seconds = 0;        // expected for each rerun
+  std::string purpose;       // "to prove this" or "to find out more"
+  std::string limits;        // such as "it changes no files"; empty if there are none
+  std::string warning{};     // whom the reruns can harm, as a sentence without its period; empty if nobody
+  bool or_one_more = false;  // if the driver writes no dump in one of them
+};
+
+// Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files."
+std::string question(const RerunOutlook& outlook);
+// Returns text such as "running the command again to prove this: usually 2 runs, about 6 s each; it changes no files
+// (turn off: --rerun=never)".
+std::string announcement(const RerunOutlook& outlook);
+
+struct AskingTimes {
+  std::chrono::milliseconds deaf{500};  // ignore lines that are typed before this time has passed
+  std::chrono::milliseconds patience{20'000};
+};
+
+// Asks on standard error and reads from `input`. Returns true only for the line "y" or "yes". Returns false at the end
+// of input, after `patience`, or on a signal that asks this program to exit. Also returns false if this process is in
+// the background.
+bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
 
 }  // namespace cudadiag::command

@@ -1,5 +1,3 @@
-#include "consent.h"
-
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <pty.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "run/rerun_speech.h"
 
 namespace cudadiag::command {
 namespace {
