@@ -19,7 +19,6 @@
 #include "run/watched_run.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
-#include "sessions/session_list.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/passes.h"
 #include "terminal.h"
