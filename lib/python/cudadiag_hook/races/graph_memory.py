@@ -23,7 +23,7 @@ class Block:
 
 
 class Words:
-    """The addresses in the nodes of graphs: a list of the recorder (lib/record/graphs/graph_pointers.h)."""
+    """The addresses in the nodes of graphs: a list of the recorder (lib/record/graphs/graphs.h)."""
 
     HEAD, ENTRY = "=II", "=QIIII"
 
