@@ -78,8 +78,6 @@ void name_kernel(Named& to, const std::string& mangled) {
 // Adds findings that no failed call reported.
 void add_findings(Diagnosis& report, std::vector<Finding> found);
 
-// ---- operation_memory.cc
-
 // Returns the allocation that a pointer among the arguments points to. `process` issued the operation.
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
