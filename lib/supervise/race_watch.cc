@@ -8,7 +8,6 @@
 
 #include "base/processes.h"
 #include "launch/environment.h"
-#include "races/backlog.h"
 #include "races/feed.h"
 #include "session/area_reader.h"
 #include "session/area_regions.h"

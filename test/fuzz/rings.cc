@@ -3,7 +3,6 @@
 // claims to have published.
 #include <algorithm>
 
-#include "races/backlog.h"
 #include "races/feed.h"
 #include "session/ring_follower.h"
 #include "unit/session/busy_area.h"

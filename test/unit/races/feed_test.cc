@@ -5,7 +5,6 @@
 #include <cstring>
 #include <random>
 
-#include "races/backlog.h"
 #include "unit/session/area_builder.h"
 #include "wire/race_record.h"
 #include "wire/tables.h"

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <memory>
 
-#include "races/backlog.h"
 #include "races/feed.h"
 #include "session/area_reader.h"
 #include "unit/session/area_builder.h"
