@@ -11,7 +11,6 @@
 #include <iterator>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/first_failure.h"
 #include "analyse/hang.h"
 #include "analyse/steps.h"
 #include "base/files.h"

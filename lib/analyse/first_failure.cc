@@ -1,9 +1,8 @@
-#include "analyse/first_failure.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 
+#include "analyse/steps.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

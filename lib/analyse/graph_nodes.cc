@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
 #include "analyse/steps.h"
 #include "wire/cuda_codes.h"

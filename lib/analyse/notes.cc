@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/first_failure.h"
+#include "analyse/steps.h"
 #include "analyse/streams.h"
 #include "base/text.h"
 

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "analyse/ending.h"
-#include "analyse/first_failure.h"
 #include "analyse/notes.h"
 #include "analyse/site_keys.h"
 #include "analyse/steps.h"

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/first_failure.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/steps.h"
 #include "wire/cuda_codes.h"

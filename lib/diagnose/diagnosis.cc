@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyse/first_failure.h"
+#include "analyse/steps.h"
 #include "diagnose/groups.h"
 #include "diagnose/passes.h"
 #include "diagnose/ranks.h"

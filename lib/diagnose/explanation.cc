@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "analyse/first_failure.h"
 #include "analyse/hang.h"
 #include "analyse/steps.h"
 #include "diagnose/causes/rule.h"

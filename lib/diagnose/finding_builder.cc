@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/steps.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

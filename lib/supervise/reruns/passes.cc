@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analyse/eager.h"
-#include "analyse/first_failure.h"
 #include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/steps.h"

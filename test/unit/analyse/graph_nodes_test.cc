@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 
-#include "analyse/first_failure.h"
 #include "analyse/rerun_window.h"
 #include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analyse/first_failure.h"
 #include "analyse/steps.h"
 #include "unit/analyse/runs.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/first_failure.h"
+#include "analyse/steps.h"
 #include "analyse/streams.h"
 #include "unit/analyse/picture_builder.h"
 
