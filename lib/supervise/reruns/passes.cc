@@ -9,7 +9,6 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/steps.h"
 #include "diagnose/passes.h"
-#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/gpu_dumps.h"
