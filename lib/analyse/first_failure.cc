@@ -1,3 +1,5 @@
+// Finds the operation that caused a process's sticky error. The recording was frozen when a call first returned the
+// error.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Finds the access that failed, and where it lies, from the failing threads in a GPU core dump.
 #include <fmt/core.h>
 
 #include <algorithm>

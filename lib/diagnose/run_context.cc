@@ -1,3 +1,4 @@
+// The parts of a report besides its findings: environment, passes, processes and notes.
 
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// Recognises secrets by the names of their variables or options, and by the shapes of known tokens.
 #include <algorithm>
 #include <array>
 #include <cctype>

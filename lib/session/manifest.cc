@@ -1,3 +1,5 @@
+// Reads and writes manifest.json, in which the launcher stores what it knows about a session. The format is
+// "cudadiag.session/1".
 #include <algorithm>
 #include <span>
 #include <utility>

@@ -1,3 +1,5 @@
+// Reads functions, inlined calls and lines from the DWARF of one module. Supports versions 4 and 5, in the module or in
+// a debug file, with or without .dwo files.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
