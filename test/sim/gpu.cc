@@ -99,6 +99,15 @@ void Gpu::leave_dump() const {
   std::abort();
 }
 
+// Meanwhile, no operation continues, and queries say so.
+void Gpu::leave_late_dump() {
+  halted_ = true;
+  std::thread([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    leave_dump();
+  }).detach();
+}
+
 // Writes at most one dump.
 void Gpu::await_request() {
   pthread_setname_np(pthread_self(), "cuda-EvtHandlr");
@@ -353,7 +362,10 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
       lost = core_dump.enabled && plan.dump() == Plan::kLost;
       if (lost) break;
       tell_of_fault(stream, op);
-      if (core_dump.enabled && !plan.dump().empty() && sim_hooks()->callback == nullptr) leave_dump();
+      if (core_dump.enabled && !plan.dump().empty() && sim_hooks()->callback == nullptr) {
+        if (plan.late_dump()) return leave_late_dump(), false;
+        leave_dump();
+      }
       fail(*stream.context, code, op.rule && op.rule->unseen);
       return false;  // the queue may be gone by now
     case Verdict::go:

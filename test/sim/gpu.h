@@ -54,6 +54,7 @@ class Gpu {
 
   // Copies the dump of the plan to its place, and calls abort(). Until that returns, no waiting call does.
   void leave_dump() const;
+  void leave_late_dump();
   void await_request();
   void start_worker();
   void run();

@@ -95,6 +95,8 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
   if (first.starts_with("dump=")) {
     Rule rule;  // only the range of runs is used; in these runs, a dump is written
     for (std::size_t i = 1; i < words.size(); ++i) {
+      late_dump_ |= words[i] == "late";
+      if (words[i] == "late") continue;
       if (auto wrong = parse_option(rule, words[i]); !wrong.empty()) return wrong;
     }
     if (run >= rule.first_run && run <= rule.last_run) dump_ = first.substr(5);

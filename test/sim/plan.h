@@ -75,6 +75,8 @@ class Plan {
   CuptiPolicy cupti() const { return cupti_; }
   bool loads_injection() const { return loads_injection_; }
   bool reports_dumps() const { return reports_dumps_; }
+  // Whether a dump begins only 1.5 seconds after the failure.
+  bool late_dump() const { return late_dump_; }
   const std::string& dump() const { return dump_; }  // file to copy as a core dump; empty if none is written
   // A value of dump() that is not a file name. It means that operations do not fault while core dumps are enabled.
   static constexpr std::string_view kLost = "lost";
@@ -97,7 +99,7 @@ class Plan {
   std::uint64_t memory_ = 0;
   CuptiPolicy cupti_ = CuptiPolicy::normal;
   bool loads_injection_ = true;
-  bool reports_dumps_ = false;
+  bool reports_dumps_ = false, late_dump_ = false;
   std::string dump_;
 };
 

@@ -32,8 +32,10 @@ constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // additional seconds for every rerun
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // reading values: seconds, or share of the first run if more
 constexpr double kOriginSeconds = 20, kOriginShare = 4;    // likewise, for tracing bad values
-constexpr double kQuietSeconds = 5;                        // seconds without any operation that are always allowed
-constexpr double kSavingSeconds = 60;                      // additional seconds if the failing call is saved
+// The driver creates the file of a core dump only seconds after the failure: 5 to 6 s for a kernel that fills an H200.
+constexpr double kPatienceForDump = 3;
+constexpr double kQuietSeconds = 5;    // seconds without any operation that are always allowed
+constexpr double kSavingSeconds = 60;  // additional seconds if the failing call is saved
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;
@@ -163,7 +165,9 @@ class RerunSequence {
     spec.dumps = dumps;
     if (saves) spec.save_limit = std::min(options_.save_limit, kSavedWhileConfirming);
     const auto window = traces ? analyse::rerun_window(analysis(), Reach::calls, true) : step.window;
-    spec.window = with_patience(window.text, options_.patience);
+    const double patience = dumps ? kPatienceForDump * options_.patience : options_.patience;
+    spec.window = with_patience(window.text, patience);
+    if (spec.quiet_limit > 0) spec.quiet_limit += patience - options_.patience;
     if (traces) add_tracing(spec);
     spec.waits = step.window.words;
     spec.without_values = step.without_values;

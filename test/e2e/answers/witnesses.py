@@ -363,6 +363,12 @@ def dump_is_known_from_the_driver_s_callback_if_it_has_one(machine):
     expect(_outcome(report, "confirm"), ["proven, core dump read"], "reruns that confirm")
 
 
+def dump_may_begin_later_than_an_operation_is_waited_for(machine):
+    report = _run_with_dump(machine, plan="dump={} late", options=["--wait-limit=1"])
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    expect(_outcome(report, "confirm"), ["proven, core dump read"], "reruns that confirm")
+
+
 def dump_that_the_driver_loses_costs_no_proof(machine):
     report = _run_with_dump(machine, plan="dump=/no/such/dump")
     expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
