@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import DATA, expect, expect_in, expect_success, skip
+from harness import DATA, SANITIZER_IS_HERE, expect, expect_in, expect_success, skip
 from saved_launches import bisect_launch, change_launch, contents_of, description_of, replay_launch, save_launch
 from targets import marked_line
 
@@ -474,7 +474,7 @@ END
 
 
 def sanitizer_that_is_not_there_is_named(machine):
-    if pathlib.Path("/usr/local/cuda/bin/compute-sanitizer").exists():
+    if SANITIZER_IS_HERE:
         skip("it is installed here")
     _, folder, _ = save_launch(machine, "through")
     machine.environment["PATH"] = "/usr/bin:/bin"
