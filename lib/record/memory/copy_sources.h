@@ -22,12 +22,12 @@
 // The sampled form (sample()) queues no host function and holds no stream. At each call site, it watches one copy in N.
 // A completion marker follows the copy. A change is reported if it is seen while this marker is unwritten:
 //  - An event, a wait, a query, a host function or a kernel that shows that the copy has finished comes after the marker.
-//    Nobody can know yet that the memory may be filled again, in whatever thread or process.
+//    Through these, nobody can know yet that the memory may be filled again, in whatever thread or process.
 //  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
 //    host (HostReach). The change then comes from the host, and the copy was not waiting for it.
 //  - The stream of the copy has not ended, because its marker may then belong to another stream.
-// Once the marker is written, the copy is no longer watched. Not known are addresses of host memory that kernels read
-// from other memory.
+// Once the marker is written, the copy is no longer watched. cudadiag-evidence(7) lists the correct programs that are
+// reported all the same.
 #pragma once
 
 #include <cuda.h>
