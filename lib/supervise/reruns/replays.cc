@@ -338,7 +338,7 @@ session::FoundAccess judged_access(const replay::SavedLaunch& launch, const repl
                                    const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned) {
   const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
   if (lacks_memory(launch)) return nothing("some memory of the launch was not saved");
-  if (!log.errors) return nothing("compute-sanitizer did not finish");
+  if (!log.errors || (*log.errors == 0 && !log.accesses.empty())) return nothing("compute-sanitizer did not finish");
   if (log.accesses.empty()) return nothing("the replay made no invalid access");
   const auto base = base_of(launch, answer, access);
   if (!base) return nothing("the parameter's memory is not in the replay");
@@ -354,9 +354,8 @@ session::FoundAccess judged_access(const replay::SavedLaunch& launch, const repl
     if (!is_there) break;
     if (each.space != "global" || !each.address || (each.problem == "misaligned") != misaligned) continue;
     const std::uint64_t address = moved_back(each);
-    const bool fails =
-        misaligned ? address % sass::alignment_of(access.bytes) != 0 : !may_be_mapped(launch, address, each.bytes, 0);
-    if (!fails) continue;
+    const bool is_aligned = address % sass::alignment_of(access.bytes) == 0;
+    if (is_aligned == misaligned || (!misaligned && may_be_mapped(launch, address, each.bytes, 0))) continue;
     if (failed == nullptr) failed = &each;
     if (misaligned || may_be_mapped(launch, address, each.bytes, kMaybeMapped)) continue;
     failed = &each;

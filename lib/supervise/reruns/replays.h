@@ -96,7 +96,8 @@ bool has_saved_launch(const session::Session& session);
 //   - The kind and the size of the access are those in `access`.
 //   - Memory had new addresses in the replay. The address is moved back with the parameter from which it is computed.
 //   - There, no memory was allocated in the same 2 MiB as the access, because the hardware would have allowed it. The
-//     first access far from all memory is preferred. A misaligned address is misaligned there too.
+//     first access far from all memory is preferred. A misaligned address is misaligned there too, and no
+//     other is.
 //   - All memory that the launch could reach was saved, and the log is complete.
 session::FoundAccess judged_access(const replay::SavedLaunch& launch, const replay::Answer& answer,
                                    const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned);

@@ -66,6 +66,16 @@ TEST_CASE("the address is moved back to where the parameter's memory was when th
   CHECK(found.thread == std::array<std::uint32_t, 3>{7, 0, 0});
 }
 
+TEST_CASE("output that contradicts the failure gives no address") {
+  Replayed unaligned;
+  unaligned.log.accesses.clear();
+  unaligned.add(kMoved + kFar + 1);
+  CHECK_FALSE(unaligned.judged().why.empty());
+  Replayed summary;
+  summary.log.errors = 0;
+  CHECK_FALSE(summary.judged().why.empty());
+}
+
 TEST_CASE("an access that the hardware would have allowed is skipped") {
   Replayed replayed;
   replayed.launch.blocks[0].bytes = kBytes - 4096;
