@@ -49,7 +49,7 @@ std::size_t given_pointers(const DriverApi& driver, const Allocations& allocatio
 // hook reads the list after each call that may instantiate a graph. Entries beyond the limit are dropped.
 class NodeAddresses {
  public:
-  // Returns the list that the hook reads; null if there is no memory for it. The recorder adds to it from now on, and
+  // Returns the list for the Python hook, or null if memory is short. The recorder adds to it from now on, and
   // never frees it. It has the number of entries (u32) and their limit (u32), then the entries. Each has a u64 address,
   // and four u32: graph, node, offset, and 1 for a word that may be a leftover, because it is in a large structure.
   static void* list();

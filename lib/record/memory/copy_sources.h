@@ -26,8 +26,7 @@
 //  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
 //    host (HostReach). The change then comes from the host, and the copy was not waiting for it.
 //  - The stream of the copy has not ended, because its marker may then belong to another stream.
-// Once the marker is written, the copy is no longer watched. cudadiag-evidence(7) lists the correct programs that are
-// reported all the same.
+// Once the marker is written, the watch ends. Some correct programs are reported: cudadiag-evidence(7) lists them.
 #pragma once
 
 #include <cuda.h>
@@ -108,7 +107,7 @@ class PinnedRanges {
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
-  // Adds any range. Returns false if there is no room.
+  // Adds a range of any memory. Returns false if the table is full.
   bool add(std::uint64_t begin, std::uint64_t bytes);
   bool contain(std::uint64_t begin, std::uint64_t end) const { return begin < end && end <= end_around(begin); }
   // Returns the end of the range that contains the address; 0 if there is none.
@@ -200,7 +199,7 @@ class CopySources {
   };
   struct Sampled {
     SourceRows rows;
-    // Of a copy in a graph: the site of its node, and 1 + the node's index.
+    // For a copy in a graph, these hold the site of its node, and the node's index plus 1.
     std::uint32_t site = 0, node = 0;
   };
   // Call this at ENTER of an asynchronous copy out of pinned memory to a device, or of a launch of a graph with such

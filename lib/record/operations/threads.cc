@@ -106,7 +106,7 @@ ssize_t read_thread_file(const char* thread, const char* name, char (&text)[kSiz
   return size;
 }
 
-// Calls `visit` with the id and the text of the id of each thread. Returns false if there is no such list.
+// Calls `visit` for each thread, with its id as a number and as text. Returns false if the system has no list of threads.
 template <typename Visit>
 bool each_thread(Visit visit) {
   const Uncancelled uncancelled;

@@ -220,8 +220,7 @@ constexpr PassRow kPasses[] = {
     {Task::find_address, &RerunOptions::device, adds_address, once_unless_saved, false, "launch",
      "the address of a failed access is unknown, and finding it probably takes less than ten seconds",
      "Saves the launch in the same way, unless the confirming rerun did. Repeats it once under compute-sanitizer, "
-     "which "
-     "shows the address, and then removes it."},
+     "which shows the address, and then removes it."},
     {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},
     {Task::sanitize, &RerunOptions::sanitize, adds_sanitizer, once, false, "sanitize", "--sanitize",
      "Runs under compute-sanitizer."},

@@ -246,7 +246,7 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   CHECK(runs.report().findings[0].evidence.text().ends_with("(time limit) did not show the race again"));
 }
 
-TEST_CASE("what PyTorch itself fills before a capture is no race of the program") {
+TEST_CASE("PyTorch's own fill before a capture is not reported as a race") {
   Runs runs;
   auto& codes = runs.session.processes[0].record.codes;
   codes.push_back({"/lib/torch/cuda/graphs.py", "CUDAGraph.capture_begin", 115, 11, std::string("\xef\0", 2)});
@@ -355,7 +355,7 @@ TEST_CASE("a run that compares copies reports the source that changed, without a
   CHECK(graph.findings[0].text.find("changed before the graph had finished: 900 B") != std::string::npos);
 }
 
-TEST_CASE("a damaged property is no change of a source") {
+TEST_CASE("a damaged property gives no change of a source") {
   for (const char* text : {"", "0 0 2", "0 0 2 0 80 4096 8192 4196 5196 900 1 0",
                            "0 0 0 0 80 4096 8192 4196 5196 900 1 0 0", "0 0 2 0 80 4096 8192 4000 5196 900 1 0 0",
                            "0 0 2 0 80 4096 8192 4196 9000 900 1 0 0", "0 0 2 0 80 4096 8192 4196 4196 900 1 0 0",

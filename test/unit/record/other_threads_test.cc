@@ -14,7 +14,7 @@ using namespace cudadiag::record;
 
 namespace {
 
-// A thread that waits until it is told to run, or to end.
+// A thread that sleeps. run() wakes it up for one turn, and the destructor ends it.
 class Sleeper {
  public:
   explicit Sleeper(const char* name = nullptr)
