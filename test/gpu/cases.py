@@ -339,6 +339,7 @@ CASES = [
     native("fork_without_cuda"),
     native("reset_loop"),
     python("training"),
+    *[python(kind, "beside " + kind) for kind in ("profiled", "checkpointed")],
     python("torch_out_of_memory", "out_of_memory"),
     python("torch_capture", "capture"),
     python("torch_capture_given_up", "broken_capture given_up", mark="given_up"),
