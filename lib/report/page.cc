@@ -16,8 +16,9 @@ constexpr std::string_view kBold = "\x1b[1m", kBoldRed = "\x1b[1;31m", kPlain = 
 // Returns whether the text begins with a command, not with a sentence about cudadiag.
 bool begins_command(std::string_view text) {
   constexpr std::string_view kName = "cudadiag ";
-  constexpr std::string_view kVerbs[] = {"bisect", "core",  "doctor", "dump",   "env", "keep",   "list", "nans",
-                                         "races",  "ranks", "replay", "report", "run", "status", "top"};
+  constexpr std::string_view kVerbs[] = {"bisect", "completion", "core", "doctor", "dump",  "env",
+                                         "keep",   "list",       "nans", "races",  "ranks", "replay",
+                                         "report", "rm",         "run",  "status", "top"};
   if (!text.starts_with(kName)) return false;
   text.remove_prefix(kName.size());
   return std::ranges::find(kVerbs, text.substr(0, text.find_first_of(" ,;.:)"))) != std::end(kVerbs);

@@ -119,7 +119,7 @@ void append(const char* name, const std::string& path, const std::string& text) 
 
 void write_termination_log(const std::string& path, const diagnose::Diagnosis& report) {
   std::string text = report::write_text(report, text_for_files());
-  text.resize(std::min(text.size(), kTerminationLog));
+  if (text.size() > kTerminationLog) text.resize(text.rfind('\n', kTerminationLog - 1) + 1);
   append("--termination-log", path, text);
 }
 

@@ -34,6 +34,8 @@ TEST_CASE("commands and the comments after them are not broken, and sentences ab
         std::vector<std::string>{"cudadiag bisect 'a b'", "# a rerun; it can write"});
   CHECK(wrapped("cudadiag run --once -- python it.py two", 16) ==
         std::vector<std::string>{"cudadiag run --once -- python it.py two"});
+  CHECK(wrapped("to remove it: cudadiag rm --force '/a b'", 16) ==
+        std::vector<std::string>{"to remove it:", "cudadiag rm --force '/a b'"});
   CHECK(wrapped("cudadiag saves inputs only then", 16) ==
         std::vector<std::string>{"cudadiag saves", "inputs only then"});
   CHECK(wrapped("cudadiag report shows the rest", 16) == std::vector<std::string>{"cudadiag report", "shows the rest"});
