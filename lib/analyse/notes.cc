@@ -12,9 +12,10 @@
 namespace cudadiag::analyse {
 namespace {
 
-constexpr base::Words<NoteCode, 64> kWords = {{
+constexpr base::Words<NoteCode, 65> kWords = {{
     {NoteCode::other, "other"},
     {NoteCode::arguments_not_read, "arguments-not-read"},
+    {NoteCode::copies_unchecked, "copies-unchecked"},
     {NoteCode::core_dump_off, "core-dump-off"},
     {NoteCode::cupti_held, "cupti-held"},
     {NoteCode::cupti_not_found, "cupti-not-found"},

@@ -15,6 +15,7 @@ enum class NoteCode : std::uint8_t {
   other,  // an unknown name, from a different version of the recorder
   // Features of the recorder that were unavailable.
   arguments_not_read,
+  copies_unchecked,
   core_dump_off,
   cupti_held,
   cupti_not_found,

@@ -73,6 +73,12 @@ bool Memory::holds(std::uint64_t address, std::uint64_t bytes) const {
   return range != ranges_.end() && bytes <= range->second.bytes - (address - range->first);
 }
 
+bool Memory::is_of_host(std::uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  const auto range = find(address);
+  return range != ranges_.end() && (range->second.kind == Kind::pinned || range->second.kind == Kind::registered);
+}
+
 std::size_t Memory::free_bytes() const {
   std::lock_guard lock(mutex_);
   return total_ - used_;

@@ -28,6 +28,7 @@ class Memory {
 
   // Returns whether the range is inside a single live range. Contexts may use each other's memory, as with peer access.
   bool holds(std::uint64_t address, std::uint64_t bytes) const;
+  bool is_of_host(std::uint64_t address) const;
   std::size_t free_bytes() const;
 
  private:

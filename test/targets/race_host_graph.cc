@@ -30,6 +30,8 @@ int main(int, char** arguments) {
   unsigned char* source = own.data();
   if (!is(which, "pageable")) CHECK(cuMemHostAlloc(reinterpret_cast<void**>(&source), kBytes, 0));
   CUdeviceptr device = driver.allocate(kBytes), word = driver.allocate(64);
+  CUevent event = nullptr;
+  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
   CHECK(cuMemsetD8(word, 0, 64));
   std::memset(source, 1, kBytes);
   CHECK(cuCtxSynchronize());
@@ -43,6 +45,7 @@ int main(int, char** arguments) {
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
   if (late) CHECK(cuMemsetD32Async(word, 1, 1, stream));
   if (late && !is(which, "told")) LAUNCH(slow, stream);
+  if (is(which, "awaits")) CHECK(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
   if (is(which, "written")) CHECK(cuMemcpyDtoHAsync(source, word, 64, stream));
   CHECK(cuMemcpyHtoDAsync(device, source, bytes, stream));  // CAPTURE LINE
   if (is(which, "told")) CHECK(cuLaunchHostFunc(stream, tell, &told));
@@ -87,6 +90,7 @@ int main(int, char** arguments) {
     std::memset(source + 100, 2, 1000);
   }
   if (arguments[2] != nullptr) cuStreamQuery(stream);  // while the graph is pending
+  if (is(which, "released")) CHECK(cuMemsetD8Async(word, 1, 1, other));
   sim_notify();
   CHECK(cuCtxSynchronize());
   std::puts("done");

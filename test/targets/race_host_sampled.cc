@@ -1,6 +1,9 @@
 // The host fills pinned memory again, in several ways, after it may: `race_host_sampled WHICH`. Or too early: `again`,
 // `device_kernel`, `thread`, `second`.
-// Plan: hold kernel=slow until=notify; hold kernel=late until=stream:2:1
+// Plan: hold kernel=slow until=notify; hold kernel=late until=stream:2:1; fail api=cuMemFreeHost code=1
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -57,10 +60,53 @@ static void after_kernel(Work& work, CUdeviceptr address) {
 
 static void device_kernel(Work& work) { after_kernel(work, work.device); }
 
-static void host_kernel(Work& work) {
-  void* other = nullptr;
-  CHECK(cuMemHostAlloc(&other, 64, CU_MEMHOSTALLOC_WRITECOMBINED));
-  after_kernel(work, reinterpret_cast<CUdeviceptr>(other));
+static CUdeviceptr host_words() {
+  void* words = nullptr;
+  CHECK(cuMemHostAlloc(&words, 64, CU_MEMHOSTALLOC_WRITECOMBINED));
+  return reinterpret_cast<CUdeviceptr>(words);
+}
+
+static void host_kernel(Work& work) { after_kernel(work, host_words()); }
+
+static void before_words(Work& work) { after_kernel(work, host_words() - sizeof(int)); }
+
+static void after_words(Work& work) { after_kernel(work, host_words() + 64); }
+
+static void not_freed(Work& work) {
+  const CUdeviceptr words = host_words();
+  CHECK(cuMemFreeHost(reinterpret_cast<void*>(words)) == CUDA_SUCCESS ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS);
+  after_kernel(work, words);
+}
+
+// A kernel waits for memory of the GPU, which work of another stream writes once the host has filled the source.
+static void released(Work& work) {
+  CUstream other = work.driver.stream();
+  LAUNCH(work.driver.kernel("late"), work.stream);
+  work.copy();
+  work.fill();
+  work.query();
+  CHECK(cuMemsetD8Async(work.device, 1, 1, other));
+}
+
+// A kernel of another stream may wait for the end of the copy, and show it to the host.
+static void observed(Work& work) {
+  LAUNCH(work.slow, work.driver.stream());
+  again(work);
+}
+
+static void nccl(Work& work) {
+  LAUNCH(work.driver.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), work.stream);
+  again(work);
+}
+
+// Memory that may be shared with another process.
+static void shareable(Work& work) {
+  CUmemGenericAllocationHandle made = 0;
+  CUmemAllocationProp how = {};
+  how.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  how.location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}};
+  CHECK(cuMemCreate(&made, 2u << 20, &how, 0));
+  again(work);
 }
 
 static void thread(Work& work) {
@@ -205,15 +251,15 @@ static void late(Work& work) {
 
 static void CUDA_CB fill(void* source) { std::memset(source, 9, kBytes); }
 
-// Work in the stream fills the memory for the copy that follows. The host sees the result before the copy begins.
-static void filled_in_stream(Work& work, bool by_function) {
+// Work in the stream fills `filled` for the copy that follows. The host sees the result before the copy begins.
+static void filled_in_stream(Work& work, bool by_function, void* filled) {
   CUstream other = work.driver.stream();
   LAUNCH(work.slow, work.stream);
   if (by_function) {
-    CHECK(cuLaunchHostFunc(work.stream, fill, work.source));
+    CHECK(cuLaunchHostFunc(work.stream, fill, filled));
   } else {
     CHECK(cuMemsetD8Async(work.device, 9, kBytes, work.stream));
-    CHECK(cuMemcpyDtoHAsync(work.source, work.device, kBytes, work.stream));
+    CHECK(cuMemcpyDtoHAsync(filled, work.device, kBytes, work.stream));
   }
   LAUNCH(work.driver.kernel("late"), work.stream);
   work.copy();
@@ -224,9 +270,22 @@ static void filled_in_stream(Work& work, bool by_function) {
   LAUNCH(work.driver.kernel("free"), other);
 }
 
-static void written(Work& work) { filled_in_stream(work, false); }
+static void written(Work& work) { filled_in_stream(work, false, work.source); }
 
-static void filled_by_function(Work& work) { filled_in_stream(work, true); }
+static void filled_by_function(Work& work) { filled_in_stream(work, true, work.source); }
+
+// The source has a second address.
+static void mapped_twice(Work& work) {
+  const int file = memfd_create("source", 0);
+  CHECK(ftruncate(file, kBytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+  void* addresses[2];
+  for (void*& address : addresses) {
+    address = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK(cuMemHostRegister(address, kBytes, 0));
+  }
+  work.source = static_cast<unsigned char*>(addresses[0]);
+  filled_in_stream(work, false, addresses[1]);
+}
 
 int main(int, char** arguments) {
   const struct {
@@ -235,6 +294,14 @@ int main(int, char** arguments) {
   } all[] = {{"again", again},
              {"device_kernel", device_kernel},
              {"host_kernel", host_kernel},
+             {"before_words", before_words},
+             {"after_words", after_words},
+             {"not_freed", not_freed},
+             {"released", released},
+             {"observed", observed},
+             {"nccl", nccl},
+             {"shareable", shareable},
+             {"mapped_twice", mapped_twice},
              {"thread", thread},
              {"second", second},
              {"waited", waited},

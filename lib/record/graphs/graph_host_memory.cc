@@ -140,13 +140,6 @@ void GraphHostMemory::gone(CUgraphExec exec) {
   if (Exec* known = find(exec)) known->handle = nullptr;
 }
 
-void GraphHostMemory::all_gone() {
-  const LockGuard lock(mutex_);
-  for (Exec& each : execs_) {
-    if (each.handle != nullptr) each.handle = nullptr;  // touches no unused page
-  }
-}
-
 void GraphHostMemory::add_use(CUgraphExec exec, const HostUse& use) {
   const LockGuard lock(mutex_);
   Exec* known = find(exec);

@@ -90,9 +90,9 @@ class GraphHostMemory {
 
   struct Traits {
     bool runs_host_functions = false;
-    // Only in the sampled form (copy_sources.h). Some nodes may write to host memory or wait for the host, or may show
-    // the host how far the graph has come.
-    bool reaches_host = false, tells = false;
+    // Only in the sampled form (copy_sources.h). Some nodes may write to host memory or wait for the host, or record
+    // events or wait for them.
+    bool reaches_host = false, uses_events = false;
   };
   // Forgets what was known about an earlier graph with this handle.
   void made(CUgraphExec exec, const Traits& traits);
@@ -101,7 +101,6 @@ class GraphHostMemory {
   // Gives the node a new source, and returns its entry. Returns an entry without node if the node is not known.
   HostSource set(CUgraphExec exec, CUgraphNode node, const SourceRows& rows, std::uint32_t site);
   void gone(CUgraphExec exec);
-  void all_gone();
 
   void add_use(CUgraphExec exec, const HostUse& use);
   void forget_uses(CUgraphExec exec, CUgraphNode node);

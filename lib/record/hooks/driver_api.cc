@@ -23,6 +23,7 @@ bool DriverApi::load() {
   if (library == nullptr) return false;
   resolve(library, mem_host_register, "cuMemHostRegister_v2");
   resolve(library, mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2");
+  resolve(library, pointer_get_attribute, "cuPointerGetAttribute");
   // Without the suffix _v2, the symbol is the deprecated first version, which always fails.
   resolve(library, stream_write_value32, "cuStreamWriteValue32_v2");
   resolve(library, stream_is_capturing, "cuStreamIsCapturing");

@@ -22,6 +22,7 @@ struct DriverApi {
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;              // 10.0
   CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                 // 10.1
   CUresult (*stream_query)(CUstream) = nullptr;                                             // 2.0
+  CUresult (*pointer_get_attribute)(void*, CUpointer_attribute, CUdeviceptr) = nullptr;     // 4.0
   CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                       // 12.0
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                              // 5.5
   CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                               // 9.2

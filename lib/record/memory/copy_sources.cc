@@ -345,19 +345,46 @@ void PinnedRanges::made(std::uint32_t id, const void* parameters, std::uint64_t 
   if (may_be_read(id, parameters)) add(begin, bytes);
 }
 
-bool PinnedRanges::add(std::uint64_t begin, std::uint64_t bytes) {
-  if (bytes == 0 || begin + bytes < begin) return true;
+void PinnedRanges::add(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0 || begin + bytes < begin) return;
   const LockGuard lock(mutex_);
   const std::size_t at = after(begin);
   if (at > 0 && ranges_[at - 1].begin == begin) {
     ranges_[at - 1].end = begin + bytes;
-    return true;
+    return;
   }
-  if (count_ == kMost) return false;
+  if (count_ == kMost) return;
   std::copy_backward(ranges_.data() + at, ranges_.data() + count_, ranges_.data() + count_ + 1);
   ranges_[at] = {begin, begin + bytes};
   ++count_;
+}
+
+bool PinnedRanges::join(std::uint64_t begin, std::uint64_t end) {
+  const LockGuard lock(mutex_);
+  std::size_t first = after(begin);
+  if (first > 0 && ranges_[first - 1].end >= begin) --first;
+  std::size_t last = first;  // the first range after those that the new one meets
+  for (; last < count_ && ranges_[last].begin <= end; ++last) {
+    begin = std::min(begin, ranges_[last].begin);
+    end = std::max(end, ranges_[last].end);
+  }
+  if (first == last && count_ == kMost) return false;
+  Range* const ranges = ranges_.data();
+  if (first == last) {
+    std::copy_backward(ranges + first, ranges + count_, ranges + count_ + 1);
+  } else {
+    std::copy(ranges + last, ranges + count_, ranges + first + 1);
+  }
+  count_ = count_ + 1 - (last - first);
+  ranges_[first] = {begin, end};
   return true;
+}
+
+// The ranges of join() do not overlap.
+bool PinnedRanges::meet(std::uint64_t begin, std::uint64_t end) const {
+  const LockGuard lock(mutex_);
+  const std::size_t at = after(end - 1);
+  return at > 0 && begin < ranges_[at - 1].end;
 }
 
 std::uint64_t PinnedRanges::gone(std::uint64_t begin) {

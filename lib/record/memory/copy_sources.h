@@ -20,13 +20,19 @@
 // The host function makes no CUDA calls, takes no lock and allocates nothing. A stream under capture is not watched.
 //
 // The sampled form (sample()) queues no host function and holds no stream. At each call site, it watches one copy in N.
-// A completion marker follows the copy. A change is reported if it is seen while this marker is unwritten:
-//  - An event, a wait, a query, a host function or a kernel that shows that the copy has finished comes after the marker.
-//    Through these, nobody can know yet that the memory may be filled again, in whatever thread or process.
+// A completion marker follows the copy. A change is seen if it comes while this marker is unwritten. It is reported once
+// the marker is written, if neither the GPU nor a correct host can have made it:
 //  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
-//    host (HostReach). The change then comes from the host, and the copy was not waiting for it.
+//    host (HostReach).
+//  - A correct host may fill the source before the copy has begun, and then let it begin: a kernel before the copy may
+//    wait for a word in the GPU's memory. So that only this kernel's own stream could have written the word, all other
+//    streams are idle when the copy is issued, and get no operation until it has finished.
+//  - A correct host may fill the source once it knows that the copy has finished. On the copy's stream, all that can
+//    show this comes after the marker. The other streams are idle. The host cannot read the copy's target. In a graph,
+//    whose nodes come before the marker, no node may write to the host.
+//  - The process shares no memory of a GPU with others, and no host memory has a second address.
 //  - The stream of the copy has not ended, because its marker may then belong to another stream.
-// Once the marker is written, the watch ends. Some correct programs are reported: cudadiag-evidence(7) lists them.
+// cudadiag-evidence(7) lists the correct programs that are still reported.
 #pragma once
 
 #include <cuda.h>
@@ -107,8 +113,10 @@ class PinnedRanges {
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
-  // Adds a range of any memory. Returns false if the table is full.
-  bool add(std::uint64_t begin, std::uint64_t bytes);
+  // Adds a range of any memory, joined with the ranges that it meets. Such a range never goes. Returns false if the table
+  // is full.
+  bool join(std::uint64_t begin, std::uint64_t end);
+  bool meet(std::uint64_t begin, std::uint64_t end) const;
   bool contain(std::uint64_t begin, std::uint64_t end) const { return begin < end && end <= end_around(begin); }
   // Returns the end of the range that contains the address; 0 if there is none.
   std::uint64_t end_around(std::uint64_t address) const;
@@ -120,18 +128,21 @@ class PinnedRanges {
 
   // Returns the index of the first range that begins after the address.
   std::size_t after(std::uint64_t address) const;
+  void add(std::uint64_t begin, std::uint64_t bytes);
 
   mutable Mutex mutex_;
   std::size_t count_ = 0;
   std::array<Range, kMost> ranges_;
 };
 
-// Tells whether the GPU has finished an operation (operations/streams.h).
+// Tells whether the GPU has finished an operation, and all operations of the other streams (operations/streams.h).
 struct Progress {
   const void* streams = nullptr;
   bool (*has_finished)(const void* streams, std::uint32_t stream, std::uint32_t ordinal) = nullptr;
+  bool (*are_idle)(const void* streams, std::uint32_t but) = nullptr;
 
   bool finished(std::uint32_t stream, std::uint32_t ordinal) const { return has_finished(streams, stream, ordinal); }
+  bool others_are_idle(std::uint32_t stream) const { return are_idle(streams, stream); }
 };
 
 // Operations of the process that may write to host memory, or wait until the host writes to it. Call add() before the
@@ -202,15 +213,21 @@ class CopySources {
     // For a copy in a graph, these hold the site of its node, and the node's index plus 1.
     std::uint32_t site = 0, node = 0;
   };
-  // Call this at ENTER of an asynchronous copy out of pinned memory to a device, or of a launch of a graph with such
-  // copies. The graph must show the host nothing before it has finished. Only the first kMostSampled sources are
-  // compared. Returns a number for the watch, or 0 if
+  // Call this at ENTER of an asynchronous copy out of pinned memory, or of a launch of a graph with such copies. `site`
+  // is the call's site. Returns true for one call in N.
+  bool is_due(std::uint32_t site);
+  // Call this if the copy is due. The host must not be able to read its target, and a graph must show the host nothing
+  // before it has finished. Only the first kMostSampled sources are compared. Returns a number for the watch, or 0 if
   // the source is not watched. Otherwise, issued() must follow once the call has returned.
   std::uint64_t watch_sampled(Issuer issuer, Place place, const Sampled* sources, std::size_t count);
   // `marked`: a marker directly follows the operation at `place`.
   void issued(std::uint64_t number, Place place, bool marked);
+  // Call this at ENTER of any operation, once its stream counts it. Ends the watches of copies in other streams.
+  void others_issue(std::uint32_t stream);
   // Call this instead of compare_by() for a kernel.
   void pass_by(std::uint16_t thread);
+  // Ends the watches of copies that have finished.
+  void settle_all();
 
   enum class At : std::uint8_t { enter, exit };
   // Returns whether the thread has issued work whose sources it should compare.
@@ -268,7 +285,7 @@ class CopySources {
   };
   struct Site {
     std::atomic<std::uint16_t> copies;  // see due()
-    std::atomic<std::uint16_t> held;    // ms; in the sampled form, 1 if a change was found
+    std::atomic<std::uint16_t> held;    // ms; in the sampled form, 1 if a change was reported
   };
   static constexpr std::size_t kSites = 1u << 16;
   struct Memory {
@@ -286,7 +303,7 @@ class CopySources {
   bool excepted_rightly(const DriverThreads& except) const;
   std::atomic<std::uint32_t>& comparer(const Slot& slot) { return comparers_[&slot - memory_->slots]; }
   void compare_now(Slot& slot, Issuer call, At at);
-  bool is_past(const Slot& slot) const;
+  bool settle(Slot& slot);
   void release(Slot& slot);
   void compare_sampled(Slot& slot, Issuer call, At at, bool issues);
   void end_comparisons(Slot& slot);
@@ -306,6 +323,7 @@ class CopySources {
   std::atomic<std::uint64_t> numbers_ = 0, held_ = 0;
   std::array<std::atomic<std::uint32_t>, kSlots>
       comparers_{};  // 1 + the thread that compares the slot's sources; 0: none
+  std::array<std::atomic<std::uint32_t>, kSlots> watched_streams_{};  // 1 + the copy's; only in the sampled form
   const DriverApi* driver_ = nullptr;
   std::atomic<bool> searched_ = false;
   std::array<std::atomic<std::uint32_t>, 2> driver_threads_{};  // see DriverThreads

@@ -66,25 +66,53 @@ void CopySources::sample(const Progress& progress, std::uint32_t every) {
 }
 
 // Only a thread that has set `compared` changes the state of a slot that is in use, until it is `changed`.
-bool CopySources::is_past(const Slot& slot) const {
-  return slot.dropped.load() || progress_.finished(slot.place.stream, slot.place.ordinal);
-}
-
 void CopySources::release(Slot& slot) {
   comparer(slot).store(0);
+  watched_streams_[&slot - memory_->slots].store(0);
   slot.state.store(State::free);
 }
 
-std::uint64_t CopySources::watch_sampled(Issuer issuer, Place place, const Sampled* sources, std::size_t count) {
-  Site& site = memory_->sites[issuer.site % kSites];
-  const std::uint16_t before = site.copies.fetch_add(1, std::memory_order_relaxed);
-  if (before % every_ != 0 || site.held.load(std::memory_order_relaxed) != 0) return 0;
-  // Threads that have ended, or make no calls, leave slots behind.
+// Ends the watch if the copy has finished, or if its change would prove nothing. Returns whether the watch has ended.
+// An operation that let the copy begin was issued before the marker was written, so the marker is read first.
+bool CopySources::settle(Slot& slot) {
+  const bool finished = progress_.finished(slot.place.stream, slot.place.ordinal);
+  const bool dropped = slot.dropped.load();
+  if (!finished && !dropped) return false;
+  const bool counts =
+      !dropped && slot.change.bytes != 0 && memory_->sites[slot.issuer.site % kSites].held.exchange(1) == 0;
+  if (!counts) return release(slot), true;
+  comparer(slot).store(0);
+  watched_streams_[&slot - memory_->slots].store(0);
+  changes_.fetch_add(1);
+  slot.state.store(State::changed);
+  return true;
+}
+
+void CopySources::settle_all() {
   for (Slot& each : memory_->slots) {
     if (each.state.load() != State::queued || each.compared.exchange(true)) continue;
-    if (each.state.load() == State::queued && is_past(each)) release(each);
+    if (each.state.load() == State::queued) settle(each);
     each.compared.store(false);
   }
+}
+
+// Both sides write before they read: either this thread sees the watch, or watch_sampled() sees the operation.
+void CopySources::others_issue(std::uint32_t stream) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    const std::uint32_t watched = watched_streams_[i].load(std::memory_order_relaxed);
+    if (watched != 0 && watched != stream + 1) memory_->slots[i].dropped.store(true);
+  }
+}
+
+bool CopySources::is_due(std::uint32_t index) {
+  Site& site = memory_->sites[index % kSites];
+  const std::uint16_t before = site.copies.fetch_add(1, std::memory_order_relaxed);
+  return before % every_ == 0 && site.held.load(std::memory_order_relaxed) == 0;
+}
+
+std::uint64_t CopySources::watch_sampled(Issuer issuer, Place place, const Sampled* sources, std::size_t count) {
+  settle_all();  // threads that have ended, or make no calls, leave slots behind
   Slot* slot = take_slot();
   if (slot == nullptr) return 0;
   slot->dropped.store(false);
@@ -97,22 +125,25 @@ std::uint64_t CopySources::watch_sampled(Issuer issuer, Place place, const Sampl
   SourceRows rows[kMostSampled];
   slot->count = 0;
   slot->since = reach_.now();
+  watched_streams_[slot - memory_->slots].store(place.stream + 1);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!progress_.others_are_idle(place.stream)) return release(*slot), 0;
   for (std::size_t i = 0; i < std::min(count, kMostSampled); ++i) {
     if (!reach_.is_free(progress_, sources[i].rows.address, sources[i].rows.end())) continue;
     slot->sources[slot->count] = sources[i];
     rows[slot->count++] = sources[i].rows;
   }
   if (slot->count > 0 && slot->snapshot.take(rows, slot->count, true)) return slot->number;
-  slot->state.store(State::free);
-  return 0;
+  return release(*slot), 0;
 }
 
 void CopySources::issued(std::uint64_t number, Place place, bool marked) {
   for (Slot& slot : memory_->slots) {
     if (slot.state.load() != State::taken || slot.number != number) continue;
     const bool same = place.stream == slot.place.stream && place.ordinal == slot.place.ordinal;
-    if (same && marked) comparer(slot).store(slot.issuer.thread + 1u);
-    return slot.state.store(same && marked ? State::queued : State::free);
+    if (!same || !marked) return release(slot);
+    comparer(slot).store(slot.issuer.thread + 1u);
+    return slot.state.store(State::queued);
   }
 }
 
@@ -125,7 +156,7 @@ void CopySources::pass_by(std::uint16_t thread) {
 
 void CopySources::compare_sampled(Slot& slot, Issuer call, At at, bool issues) {
   if (slot.state.load() != State::queued || comparer(slot).load() != call.thread + 1u) return;
-  if (is_past(slot)) return release(slot);
+  if (settle(slot) || slot.change.bytes != 0) return;
   bool same = true;
   const bool whole = at == At::enter && !issues;
   if (slot.effort >= (whole ? kMostCompletely : kMostCompared)) return;
@@ -145,8 +176,8 @@ void CopySources::compare_sampled(Slot& slot, Issuer call, At at, bool issues) {
   if (source == slot.sources + slot.count) return release(slot);
   // The bytes must be read before the marker, and before the list of operations that may have written them.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (is_past(slot) || reach_.reached_since(slot.since, source->rows.address, source->rows.end())) return release(slot);
-  memory_->sites[slot.issuer.site % kSites].held.store(1, std::memory_order_relaxed);
+  if (settle(slot)) return;
+  if (reach_.reached_since(slot.since, source->rows.address, source->rows.end())) return release(slot);
   Change& change = slot.change;
   change = {
       slot.number, found.begin, found.end,          found.bytes, false,   slot.snapshot.sampled(), false,
@@ -154,9 +185,6 @@ void CopySources::compare_sampled(Slot& slot, Issuer call, At at, bool issues) {
   // A change during a call was not made by this thread. Whether other threads ran is unknown: finding out needs files,
   // and an ordinary run must not open any here.
   if (at == At::enter) change.unchanged = slot.unchanged, change.changed = call.site;
-  comparer(slot).store(0);
-  changes_.fetch_add(1);
-  slot.state.store(State::changed);
 }
 
 }  // namespace cudadiag::record

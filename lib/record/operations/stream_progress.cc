@@ -134,6 +134,13 @@ bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }
 
+bool Streams::others_are_idle(std::uint32_t stream) const {
+  for (std::uint32_t i = 0; i < highest_; ++i) {
+    if (i != stream && contexts_.is_live(context_of(i)) && !finished(i, issued(i))) return false;
+  }
+  return true;
+}
+
 void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
   // Drops records of destroyed contexts, and of earlier streams with this entry. Records of destroyed streams are kept,

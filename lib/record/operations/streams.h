@@ -142,6 +142,8 @@ class alignas(64) Streams {
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for an unknown stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid of a per-thread default stream; 0 for other streams
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
+  // Returns true if all operations of all other streams have certainly finished.
+  bool others_are_idle(std::uint32_t stream) const;
   // Returns true if the stream is the per-thread default stream of this thread, and the thread has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
   // Keeps a copy of a record that is about to be overwritten in the ring, unless the recorded operation has finished.

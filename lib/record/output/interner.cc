@@ -86,6 +86,7 @@ std::uint32_t Interner::function(std::string_view mangled) {
   const std::uint32_t payload[2] = {string(mangled), 0};
   return add(functions_, key, {Tag::function, 0, bytes_of(payload)}, [&](std::uint32_t id) {
     if (id < checking_functions_.size()) checking_functions_[id] = wire::checks_its_data(mangled);
+    if (wire::is_of_nccl(mangled)) knows_nccl_.store(true, std::memory_order_relaxed);
     if (keeps_keys_) function_keys_.set(id, site_key::of_function(cut(mangled)));
   });
 }

@@ -79,6 +79,8 @@ class Interner {
   bool checks_its_data(std::uint32_t function) const {
     return function < checking_functions_.size() && checking_functions_[function];
   }
+  // Returns true once a kernel of NCCL has been interned.
+  bool knows_nccl() const { return knows_nccl_.load(std::memory_order_relaxed); }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
   // Finds or adds the stack with these frames. `addresses` is the hash of its return addresses, by which
@@ -149,6 +151,7 @@ class Interner {
   IdTable<4096> modules_;
   IdTable<16384> functions_;
   std::array<bool, 8192> checking_functions_;  // by id; must be zeroed, like the tables
+  std::atomic<bool> knows_nccl_ = false;
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;     // the key is the hash of the frames

@@ -203,6 +203,7 @@ void RaceRecords::before_copy(ThreadState& thread, const Copy& copy) {
   }
   if (thread.open.stream == Streams::kNone || streams_->capture_going_on()) return;
   if (samples()) {
+    if (!sources_.is_due(thread.open.site) || !targets_are_on_device(copy)) return;
     std::array<CopySources::Sampled, kMostSources> sampled;
     for (std::size_t i = 0; i < sources.count; ++i) sampled[i] = {sources.rows[i], 0, 0};
     return watch_sampled(thread, sampled.data(), sources.count);
@@ -328,12 +329,17 @@ void RaceRecords::call_left(ThreadState& thread) {
 
 namespace {
 
-// Another process may record the event once it knows that the memory has been filled. Calls without a rule may issue work
-// that waits for the host.
+// After such a call, others may write to memory that kernels wait for: another process, another device, or the host at
+// another address. Calls without a rule may issue work that is not seen.
 bool may_order_unseen(const CallRule& rule, const char* name) {
-  if (rule.role != Role::watched || name == nullptr) return rule.role == Role::event_shared;
-  return strstr(name, "Wait") != nullptr || strstr(name, "MemOp") != nullptr || strstr(name, "Launch") != nullptr ||
-         strstr(name, "Memcpy") != nullptr || strstr(name, "Callback") != nullptr;
+  if (name == nullptr) return true;
+  const auto has = [name](const char* part) { return strstr(name, part) != nullptr; };
+  constexpr const char* kShares[] = {"Ipc",        "External",    "Shareable", "PoolExport",
+                                     "PoolImport", "MemCreate",   "Multicast", "HandleForAddressRange",
+                                     "Graphics",   "EGL",         "VDPAU",     "PointerSetAttribute",
+                                     "GetManaged", "HostRegister"};
+  constexpr const char* kIssues[] = {"Wait", "MemOp", "Launch", "Memcpy", "Memset", "Callback", "Async"};
+  return std::ranges::any_of(kShares, has) || (rule.role == Role::watched && std::ranges::any_of(kIssues, has));
 }
 
 }  // namespace
@@ -344,12 +350,12 @@ void RaceRecords::call_begins(ThreadState& thread, std::uint32_t id, const CallR
   if (!samples()) image_gone(thread, id, parameters, data.contextUid);
   if (!sources_.on()) return;
   if (!samples()) wait_begins(thread);
-  if (samples() && may_order_unseen(rule, data.functionName)) return sources_.end();
+  if (samples() && may_order_unseen(rule, data.functionName))
+    return compare_no_more(data.functionName == nullptr ? "an unknown call" : data.functionName);
   const MemoryCall::What what = memory_call(id);
   if (what == MemoryCall::What::frees) {
     const std::uint64_t begin = decode_memory_call(id, parameters).address;
     sources_.forget(begin, sources_.pinned().gone(begin));
-    reachable_.gone(begin);
   }
   const bool of_contexts = rule.ends_stream && rule.decode == nullptr;
   if (rule.ends_context || of_contexts) context_ends();
@@ -362,6 +368,7 @@ void RaceRecords::context_ends() {
 
 void RaceRecords::process_ends(ThreadState* thread) {
   if (!sources_.on()) return;
+  if (samples()) sources_.settle_all();
   sources_.end();
   if (thread != nullptr) record_changes(*thread, 0);
 }

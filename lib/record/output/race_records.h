@@ -169,8 +169,11 @@ class RaceRecords {
   void sampled_node_set(const GraphCall& call, std::uint32_t site);
   bool may_reach_host(const Call& call);
   bool may_reach_host(const CUDA_KERNEL_NODE_PARAMS& kernel);
-  bool reaches_host(const CUDA_MEMCPY3D& node, const Call& copy) const;
   bool writes_to_host(const Copy& copy, HostReach::Operation& to) const;
+  bool is_on_device(std::uint64_t target) const;
+  bool targets_are_on_device(const Copy& copy) const;
+  bool is_of_host(std::uint64_t address) const;
+  void compare_no_more(const char* why);
   void keep_change(const CopySources::Change& change);
   void source_watched(ThreadState& thread, std::uint64_t number);
   void record_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
@@ -179,7 +182,10 @@ class RaceRecords {
   Streams* streams_ = nullptr;
   Interner* interner_ = nullptr;         // only in the sampled form, as the next two members
   ParameterLayouts* layouts_ = nullptr;  // null if the driver does not know them
-  PinnedRanges reachable_;               // host memory and managed memory, whether the recorder may read it or not
+  // Pinned and managed memory that the program has ever had, at its addresses on the GPU too. The driver may refuse to
+  // free memory. A program may pass an address that is one element in front of its memory, or at its end.
+  PinnedRanges reachable_;
+  static constexpr std::uint64_t kAround = 256;
   ParameterWords words_;
   // Hashes of the latest encoded tensor maps. A new map replaces any older map at its position in the table.
   static constexpr std::size_t kTensorMaps = 1024;

@@ -21,18 +21,52 @@ void RaceRecords::sample(const DriverApi& driver, ParameterLayouts& layouts, Str
   const auto has_finished = [](const void* all, std::uint32_t stream, std::uint32_t ordinal) {
     return static_cast<const Streams*>(all)->finished(stream, ordinal);
   };
-  sources_.sample({&streams, has_finished}, every);
+  const auto are_idle = [](const void* all, std::uint32_t but) {
+    return static_cast<const Streams*>(all)->others_are_idle(but);
+  };
+  sources_.sample({&streams, has_finished, are_idle}, every);
+}
+
+void RaceRecords::compare_no_more(const char* why) {
+  if (!sources_.on()) return;
+  char text[128];
+  snprintf(text, sizeof text, "no copies were compared (--check-copies) after %s", why);
+  interner_->note("copies-unchecked", text);
+  sources_.end();
 }
 
 void RaceRecords::memory_made(std::uint32_t id, const void* parameters, const MemoryCall& call) {
   sources_.pinned().made(id, parameters, call.address, call.bytes);
   using wire::allocation::Kind;
-  const bool by_host = call.kind == Kind::pinned || call.kind == Kind::registered || call.kind == Kind::managed;
-  if (!samples() || !by_host) return;
-  words_.memory_made(call.address, call.bytes);
-  if (!reachable_.add(call.address, call.bytes)) sources_.end();
-  // Kernels of graphs may already have addresses of this memory.
-  if (call.kind == Kind::registered) host_memory_.all_gone();
+  if (!samples() || (call.kind != Kind::pinned && call.kind != Kind::managed)) return;
+  const auto reached_at = [&](std::uint64_t address) {
+    if (address < kAround) return;
+    words_.memory_made(address - kAround, call.bytes + 2 * kAround);
+    if (!reachable_.join(address, address + call.bytes)) compare_no_more("too many allocations of host memory");
+  };
+  reached_at(call.address);
+  const RelaxedCapture relaxed(*driver_);
+  CUdeviceptr device = 0;
+  if (call.kind == Kind::pinned &&
+      driver_->mem_host_get_device_pointer(&device, reinterpret_cast<void*>(call.address), 0) == CUDA_SUCCESS &&
+      device != call.address) {
+    reached_at(device);
+  }
+}
+
+// Returns false if the host may be able to read the target of a copy. An array has no address.
+bool RaceRecords::is_on_device(std::uint64_t target) const {
+  if (target == 0) return true;
+  unsigned type = 0, managed = 0;
+  const RelaxedCapture relaxed(*driver_);
+  const auto get = driver_->pointer_get_attribute;
+  return get != nullptr && get(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, target) == CUDA_SUCCESS &&
+         type == CU_MEMORYTYPE_DEVICE && get(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, target) == CUDA_SUCCESS &&
+         managed == 0;
+}
+
+bool RaceRecords::is_of_host(std::uint64_t address) const {
+  return address >= kAround && reachable_.meet(address - kAround, address + kAround);
 }
 
 void RaceRecords::watch_sampled(ThreadState& thread, const CopySources::Sampled* sources, std::size_t count) {
@@ -51,7 +85,7 @@ bool RaceRecords::may_reach_host(const Call& call) {
   words_.find(call.function, call.parameters, call.extra, found);
   if (found.count == found.words.size()) return true;
   for (std::size_t i = 0; i < found.count; ++i) {
-    if (reachable_.end_around(found.words[i].value) != 0) return true;
+    if (is_of_host(found.words[i].value)) return true;
   }
   return false;
 }
@@ -64,11 +98,7 @@ bool RaceRecords::may_reach_host(const CUDA_KERNEL_NODE_PARAMS& kernel) {
   return may_reach_host(call);
 }
 
-// The host may watch the memory that a copy in a graph fills, to find out how far the graph has come.
-bool RaceRecords::reaches_host(const CUDA_MEMCPY3D& node, const Call& copy) const {
-  return node.dstMemoryType == CU_MEMORYTYPE_HOST || reachable_.end_around(copy.destination) != 0;
-}
-
+// The host may watch memory that a node of a graph fills, to find out how far the graph has come.
 void RaceRecords::sampled_graph(CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
   GraphDescription description(*driver_);
   host_memory_.gone(exec);
@@ -95,7 +125,7 @@ void RaceRecords::sampled_graph(CUgraphExec exec, CUgraph graph, Interner& inter
                               driver_->graph_memcpy_node_get_params(node, &copy) != CUDA_SUCCESS;
         if (traits.reaches_host) break;
         read_copy(copy, call);
-        traits.reaches_host = reaches_host(copy, call);
+        traits.reaches_host = !is_on_device(call.destination);
         const SourceRows rows = host_source(copy, call);
         if (rows.width != 0 && count < sources.size())
           sources[count++] = {node, static_cast<std::uint32_t>(i), type, rows, graphs.site_of(node)};
@@ -104,14 +134,14 @@ void RaceRecords::sampled_graph(CUgraphExec exec, CUgraph graph, Interner& inter
       case CU_GRAPH_NODE_TYPE_MEMSET:
         traits.reaches_host = driver_->graph_memset_node_get_params == nullptr ||
                               driver_->graph_memset_node_get_params(node, &fill) != CUDA_SUCCESS ||
-                              reachable_.end_around(fill.dst) != 0;
+                              !is_on_device(fill.dst);
         break;
       case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        traits.tells = true;
+      case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        traits.uses_events = true;
         break;
       case CU_GRAPH_NODE_TYPE_GRAPH:
       case CU_GRAPH_NODE_TYPE_EMPTY:
-      case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
       case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       case CU_GRAPH_NODE_TYPE_MEM_FREE:
         break;
@@ -130,10 +160,10 @@ void RaceRecords::sampled_node_set(const GraphCall& call, std::uint32_t site) {
   } else if (call.copy != nullptr) {
     Call copy;
     read_copy(*call.copy, copy);
-    reaches = reaches_host(*call.copy, copy);
+    reaches = !is_on_device(copy.destination);
     host_memory_.set(call.exec, call.node, host_source(*call.copy, copy), site);
   } else if (call.memset != nullptr) {
-    reaches = reachable_.end_around(call.memset->dst) != 0;
+    reaches = !is_on_device(call.memset->dst);
   } else {
     host_memory_.gone(call.exec);
   }
@@ -145,7 +175,7 @@ bool RaceRecords::launch_sampled(ThreadState& thread, CUgraphExec exec) {
   GraphHostMemory::Launched launched;
   host_memory_.launched(exec, launched);
   if (!launched.known || launched.traits.reaches_host) return true;
-  if (launched.traits.tells || thread.open.stream == Streams::kNone) return false;
+  if (launched.traits.uses_events || thread.open.stream == Streams::kNone) return false;
   std::array<CopySources::Sampled, GraphHostMemory::kMostSources> sources;
   std::size_t count = 0;
   for (std::size_t i = 0; i < launched.count; ++i) {
@@ -153,33 +183,45 @@ bool RaceRecords::launch_sampled(ThreadState& thread, CUgraphExec exec) {
     if (!sources_.pinned().contain(rows.address, rows.end())) continue;  // freed since
     sources[count++] = {rows, launched.sites[i], launched.nodes[i] + 1};
   }
-  if (count > 0) watch_sampled(thread, sources.data(), count);
+  if (count > 0 && sources_.is_due(thread.open.site)) watch_sampled(thread, sources.data(), count);
   return false;
 }
 
 namespace {
 
-template <typename Parameters>
-bool any_target(const PinnedRanges& reachable, const void* parameters) {
+template <typename Parameters, typename Is>
+bool any_target(const void* parameters, Is is) {
   const auto& p = *static_cast<const Parameters*>(parameters);
-  for (std::size_t i = 0; p.dsts != nullptr && i < p.count; ++i) {
-    if (reachable.end_around(p.dsts[i]) != 0) return true;
-  }
-  return false;
+  return p.dsts != nullptr && std::any_of(p.dsts, p.dsts + p.count, is);
 }
 
 }  // namespace
 
-// For a copy or memset. `to` gets the bytes, if they are known.
-bool RaceRecords::writes_to_host(const Copy& copy, HostReach::Operation& to) const {
-  const Call& call = copy.call;
+bool RaceRecords::targets_are_on_device(const Copy& copy) const {
+  const auto is_elsewhere = [this](std::uint64_t address) { return !is_on_device(address); };
   switch (copy.id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz:
-      return any_target<cuMemcpyBatchAsync_params>(reachable_, copy.parameters);
+      return !any_target<cuMemcpyBatchAsync_params>(copy.parameters, is_elsewhere);
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz:
-      return any_target<cuMemcpyBatchAsync_v2_params>(reachable_, copy.parameters);
+      return !any_target<cuMemcpyBatchAsync_v2_params>(copy.parameters, is_elsewhere);
+    default:
+      return is_on_device(copy.call.destination);
+  }
+}
+
+// For a copy or memset. `to` gets the bytes, if they are known.
+bool RaceRecords::writes_to_host(const Copy& copy, HostReach::Operation& to) const {
+  const Call& call = copy.call;
+  const auto is_on_host = [this](std::uint64_t address) { return is_of_host(address); };
+  switch (copy.id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_ptsz:
+      return any_target<cuMemcpyBatchAsync_params>(copy.parameters, is_on_host);
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2_ptsz:
+      return any_target<cuMemcpyBatchAsync_v2_params>(copy.parameters, is_on_host);
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_ptsz:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2:
@@ -188,7 +230,7 @@ bool RaceRecords::writes_to_host(const Copy& copy, HostReach::Operation& to) con
     default:
       break;
   }
-  if (call.destination == 0 || reachable_.end_around(call.destination) == 0) return false;
+  if (!is_of_host(call.destination)) return false;
   if (call.rows == 0) return true;
   to.begin = call.destination;
   to.end = to.begin + (call.rows == 1 ? call.argument : call.destination_pitch * (call.rows - 1) + call.width);
@@ -198,6 +240,11 @@ bool RaceRecords::writes_to_host(const Copy& copy, HostReach::Operation& to) con
 void RaceRecords::before_sampled(ThreadState& thread, Kind kind, const Copy& copy) {
   if (!sources_.on()) return;
   HostReach::Operation operation{thread.open.stream, thread.open.ordinal};
+  // The end of an operation on an unknown stream is unknown.
+  if (operation.stream == Streams::kNone || operation.ordinal == 0)
+    return compare_no_more("an operation on an unknown stream");
+  if (interner_->knows_nccl()) return compare_no_more("a kernel of NCCL, which waits for other processes");
+  sources_.others_issue(operation.stream);
   bool reaches = false;
   switch (kind) {
     case Kind::event_record:
@@ -219,8 +266,6 @@ void RaceRecords::before_sampled(ThreadState& thread, Kind kind, const Copy& cop
       reaches = true;
   }
   if (reaches) {
-    // The end of an operation on an unknown stream is unknown.
-    if (operation.stream == Streams::kNone || operation.ordinal == 0) return sources_.end();
     sources_.reach().add(sources_.progress(), operation);
   } else if (kind == Kind::copy) {
     before_copy(thread, copy);

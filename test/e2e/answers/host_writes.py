@@ -147,14 +147,15 @@ def a_run_compares_only_one_copy_in_some(machine):
 def a_run_says_nothing_about_memory_that_may_be_filled_again(machine):
     for way in ("cupti", "hooks"):
         for which in ("waited", "queried", "event", "two_buffers", "other_thread", "other_stream", "told", "late",
-                      "written", "filled_by_function", "host_kernel"):
+                      "written", "filled_by_function", "host_kernel", "before_words", "after_words", "not_freed",
+                      "released", "observed", "nccl", "shareable", "mapped_twice"):
             result, findings = _sampled(machine, which, way=way)
             expect(findings, [], f"{which} by {way}: {result.stderr}")
         for which in ("waited", "read", "beside", "beside_rows", "pageable", "write_combined", "batch_at_once",
                       "written_by_copy", "written_by_function", "waits_for_word"):
             result, findings = _sampled(machine, which, way=way, program="race_host")
             expect(findings, [], f"{which} by {way}: {result.stderr}")
-        for which in ("waited", "beside", "moved_away", "told", "written", "pageable"):
+        for which in ("waited", "beside", "moved_away", "told", "written", "pageable", "released queried", "awaits queried"):
             result, findings = _sampled(machine, which, way=way, program="race_host_graph")
             expect(findings, [], f"{which} by {way}: {result.stderr}")
 

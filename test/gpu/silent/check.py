@@ -295,6 +295,8 @@ def ways(label):
         of_host = label["kind"] == "host_memory" or any("HOST" in pair for pair in label.get("pairs", ()))
         also = [(SAMPLED, sampled, False), (SAMPLED_TWIN, sampled, True)] if of_host else []
         return [("racing", races, False), ("twin", races, True), *also]
+    if label["against"] == [SAMPLED]:
+        return [(SAMPLED, sampled, False)]
     has_graphs = "recycled" in label["against"]
     memory = [("memory", recycled, False)] if has_graphs else []
     return [("races", races, False), ("hang", hangs, False), (SAMPLED, sampled, False), *memory]

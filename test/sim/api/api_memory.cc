@@ -154,9 +154,16 @@ SIM_API(cuMemHostGetDevicePointer_v2, context, (CUdeviceptr * pdptr, void* p, un
 
 SIM_API(cuPointerGetAttribute, context, (void* data, CUpointer_attribute attribute, CUdeviceptr ptr),
         (data, attribute, ptr)) {
-  if (!Gpu::instance().memory.holds(ptr, 0)) return CUDA_ERROR_INVALID_VALUE;
-  if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE) return CUDA_ERROR_NOT_SUPPORTED;
-  *static_cast<unsigned int*>(data) = CU_MEMORYTYPE_DEVICE;
+  const Memory& memory = Gpu::instance().memory;
+  if (!memory.holds(ptr, 0)) return CUDA_ERROR_INVALID_VALUE;
+  auto* to = static_cast<unsigned int*>(data);
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+    *to = memory.is_of_host(ptr) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  } else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) {
+    *to = 0;
+  } else {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   return CUDA_SUCCESS;
 }
 

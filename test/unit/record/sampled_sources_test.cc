@@ -16,11 +16,14 @@ using At = CopySources::At;
 // Streams of which the test says how far they have come.
 struct Gpu {
   Progress progress() const {
-    return {this, [](const void* gpu, std::uint32_t stream, std::uint32_t ordinal) {
+    return {this,
+            [](const void* gpu, std::uint32_t stream, std::uint32_t ordinal) {
               return static_cast<const Gpu*>(gpu)->done[stream] >= ordinal;
-            }};
+            },
+            [](const void* gpu, std::uint32_t) { return static_cast<const Gpu*>(gpu)->others_are_idle; }};
   }
   std::array<std::uint32_t, 200> done{};
+  bool others_are_idle = true;
 };
 
 constexpr std::uint16_t kThread = 3;
@@ -37,6 +40,7 @@ struct Copies {
   // Returns whether the copy is watched.
   bool copy(std::uint32_t ordinal = 1, bool marked = true) {
     const CopySources::Sampled source[] = {{{begin(), memory.size(), 0, 1}, 0, 0}};
+    if (!sources->is_due(kCopySite)) return false;
     const std::uint64_t number = sources->watch_sampled({kCopySite, kThread}, {0, ordinal}, source, 1);
     if (number != 0) sources->issued(number, {0, ordinal}, marked);
     return number != 0 && sources->compares(kThread);
@@ -45,8 +49,12 @@ struct Copies {
   void call(std::uint32_t site, At at = At::enter, bool issues = false) {
     sources->compare_by({site, kThread}, at, issues);
   }
-  bool found() {
+  // Returns whether a change is reported once the first operation of the copy's stream has finished.
+  bool found(std::uint32_t ordinal = 1) {
     change = {};
+    CHECK_FALSE(sources->has_changes());
+    gpu.done[0] = ordinal;
+    call(99, At::exit);
     return sources->take_change(change);
   }
 
@@ -83,6 +91,27 @@ TEST_CASE("a change after the marker says nothing") {
   copies.call(11);
   CHECK_FALSE(copies.found());
   CHECK_FALSE(copies.sources->compares(kThread));
+}
+
+TEST_CASE("a change is reported only if no other stream gets an operation before the copy has finished") {
+  for (const std::uint32_t stream : {0u, 1u}) {
+    Copies copies;
+    REQUIRE(copies.copy());
+    copies.memory[100] = 2;
+    copies.call(11);
+    copies.sources->others_issue(stream);
+    CHECK(copies.found() == (stream == 0));
+    CHECK_FALSE(copies.sources->compares(kThread));
+  }
+}
+
+TEST_CASE("a copy is watched only while all other streams are idle") {
+  Copies copies;
+  copies.gpu.others_are_idle = false;
+  for (std::size_t i = 0; i <= CopySources::kSlots; ++i) CHECK_FALSE(copies.copy());
+  copies.gpu.others_are_idle = true;
+  copies.sources->others_issue(1);
+  CHECK(copies.copy());
 }
 
 TEST_CASE("a change during a call, or around a kernel, has no calls around it") {
@@ -145,11 +174,26 @@ TEST_CASE("one copy in N is watched, and none after a change was found") {
     copies.call(11);
   }
   Copies again;
-  REQUIRE(again.copy());
+  REQUIRE((again.copy(1) && again.copy(2)));
   again.memory[0] = 2;
   again.call(11);
-  REQUIRE(again.found());
-  CHECK_FALSE(again.copy(2));
+  REQUIRE(again.found(2));
+  CHECK_FALSE(again.sources->has_changes());  // of the second copy
+  CHECK_FALSE(again.copy(3));
+}
+
+TEST_CASE("ranges that meet are joined, and keep all their bytes") {
+  PinnedRanges ranges;
+  for (const auto& [begin, end] : {std::pair{100u, 200u}, {300u, 400u}, {500u, 600u}, {320u, 330u}, {200u, 210u}}) {
+    REQUIRE(ranges.join(begin, end));
+  }
+  CHECK((ranges.meet(0, 101) && ranges.meet(209, 250) && ranges.meet(331, 332) && ranges.meet(599, 700)));
+  CHECK_FALSE((ranges.meet(0, 100) || ranges.meet(210, 300) || ranges.meet(400, 500) || ranges.meet(600, 700)));
+  REQUIRE(ranges.join(150, 550));
+  CHECK((ranges.meet(250, 251) && ranges.meet(100, 101) && ranges.meet(599, 600)));
+  for (std::size_t i = 1; i < PinnedRanges::kMost; ++i) REQUIRE(ranges.join(i * 1000, i * 1000 + 1));
+  CHECK_FALSE(ranges.join(10, 20));
+  CHECK(ranges.join(0, 200));
 }
 
 TEST_CASE("copies that finished without a further call of their thread leave room for others") {
