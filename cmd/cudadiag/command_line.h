@@ -100,8 +100,8 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
   return option->type_name(type)->check(a_value("a " + range.text));
 }
 
-// Returns an error message if the first word is not a subcommand; empty if it is one. CLI11's own message does not name the
-// word. Names cudadiag's command for a verb of another tool.
+// Returns an error message if the first word is not a subcommand; empty if it is one. CLI11's own message does not name
+// the word. Names cudadiag's command for a verb of another tool.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
 // Turns "help run" into "run --help", and "top" into "status --follow".

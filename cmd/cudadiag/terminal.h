@@ -115,7 +115,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows these words from now on, with the time since the first of them, because nobody can estimate how long it takes.
+  // Shows these words from now on, with the time since the first of them, because nobody can estimate how long it
+  // takes.
   void now_waits_for(std::string what);
   // Call this several times a second.
   void show(std::uint64_t done);

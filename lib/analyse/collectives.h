@@ -18,8 +18,8 @@ bool is_collective(std::string_view kernel);
 bool launches_collective(const session::ProcessRecord& record, const session::Operation& operation);
 bool calls_collectives(const session::Process& process);
 
-// The collectives that one process launched, recognised by their kernels. Holds no reference to its process, and is small
-// enough that a thousand of them fit in memory.
+// The collectives that one process launched, recognised by their kernels. Holds no reference to its process, and is
+// small enough that a thousand of them fit in memory.
 class CollectiveSequence {
  public:
   struct Call {

@@ -236,7 +236,8 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
 
 namespace {
 
-// Returns what isolation denied the rerun, or an empty string. Programs survive if they cannot change anything in /proc.
+// Returns what isolation denied the rerun, or an empty string. Programs survive if they cannot change anything in
+// /proc.
 std::string denied(const session::Pass& pass) {
   const auto kept = std::ranges::find_if(
       pass.kept_from, [](const session::KeptFrom& each) { return !each.object.starts_with("/proc/"); });

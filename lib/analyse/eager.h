@@ -24,9 +24,9 @@ std::string whole_name(const std::string& name);
 // session, and the others confirm it. The session has no processes if there were no such reruns.
 session::Session eager_session(const session::Session& session);
 
-// Returns true if `eager`, a failure of `eager_session`, shows the line of `failure`. This is so if `eager` has a single
-// call site, in a process of the same rank, and if the compiled function is on the stack of that call site. The two
-// error codes may differ.
+// Returns true if `eager`, a failure of `eager_session`, shows the line of `failure`. This is so if `eager` has a
+// single call site, in a process of the same rank, and if the compiled function is on the stack of that call site. The
+// two error codes may differ.
 bool shows_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
 
 }  // namespace cudadiag::analyse

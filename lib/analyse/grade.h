@@ -1,12 +1,12 @@
 // Evidence: what is known of a failure, and how well it is known.
 //
-// Every answer rests on facts that were observed one after the other: the completion markers leave three operations, the
-// recording lacks some, a rerun waited for one of them and it failed. Each step of the analysis adds the facts that it
-// finds, with the clauses that the report prints. No step sets a grade. grade() reads the facts from the oldest to the
-// newest:
+// Every answer rests on facts that were observed one after the other: the completion markers leave three operations,
+// the recording lacks some, a rerun waited for one of them and it failed. Each step of the analysis adds the facts that
+// it finds, with the clauses that the report prints. No step sets a grade. grade() reads the facts from the oldest to
+// the newest:
 //
-// - A fact that names what failed gives its own grade, whatever came before it. A rerun in which the operation ran alone
-//   outweighs the doubts about the markers of the first run.
+// - A fact that names what failed gives its own grade, whatever came before it. A rerun in which the operation ran
+//   alone outweighs the doubts about the markers of the first run.
 // - A doubt lowers the grade to its own, and never raises it.
 // - Context changes nothing. Without any fact, all that we have is a rule that matches: suspected.
 //

@@ -75,8 +75,8 @@ std::vector<MemoryChange> memory_changes(const session::ProcessRecord& record, c
 MemoryUse memory_use(const session::ProcessRecord& record, const session::FailedCall& error);
 bool wanted_host_memory(const session::FailedCall& error);
 
-// Finds device memory whose contents are known when a kernel is launched: a recorded copy from host memory filled it, and
-// no recorded operation can have changed it since. Also finds the operation that wrote to memory last.
+// Finds device memory whose contents are known when a kernel is launched: a recorded copy from host memory filled it,
+// and no recorded operation can have changed it since. Also finds the operation that wrote to memory last.
 struct CopiedMemory {
   std::uint64_t address = 0;  // a multiple of 8
   std::string bytes;

@@ -24,8 +24,8 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// Covers the asynchronous failures of `analysis`. With Reach::sites, also covers the failures of reruns. `always_hooked`:
-// the Python hook calls all operators of the rerun, not only those that are close to a candidate.
+// Covers the asynchronous failures of `analysis`. With Reach::sites, also covers the failures of reruns.
+// `always_hooked`: the Python hook calls all operators of the rerun, not only those that are close to a candidate.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach, bool always_hooked = false);
 
 // Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and a few calls

@@ -55,8 +55,8 @@ void say_not_reached(const std::vector<Rerun>& reruns, Failure& failure) {
                                    ended->disturbed ? ", in which cudadiag read values," : "", how_it_ended(*ended)));
 }
 
-// Returns what it means that no rerun failed, although `passed` of them reached the call. `mps`: the fault may have been
-// in another process.
+// Returns what it means that no rerun failed, although `passed` of them reached the call. `mps`: the fault may have
+// been in another process.
 std::string meaning_of(const std::vector<Rerun>& reruns, std::ptrdiff_t passed, Vanished vanished, bool mps) {
   std::size_t waited = 0;
   bool gave_up = false;

@@ -1,5 +1,5 @@
-// Finds operations that hang in a live process, even while other work continues, for `--on-hang=report` and for a program
-// that the user interrupts.
+// Finds operations that hang in a live process, even while other work continues, for `--on-hang=report` and for a
+// program that the user interrupts.
 //
 // An operation stalls if it has been at the head of its stream for longer than the limit. It must also have taken
 // `far_longer` times as long as the slowest earlier operation of its call site. It does not stall if something else may

@@ -134,9 +134,9 @@ wire::site_key::Key lead_key(const Failure& failure);
 // recorded.
 std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
 
-// Returns whether each candidate launches a kernel that its process launches at a single place in the code. The kernel's
-// name then identifies this place in a rerun that is observed in another way. Between the program and the driver, a
-// statically linked runtime takes another path if CUPTI observes it, so the call sites differ.
+// Returns whether each candidate launches a kernel that its process launches at a single place in the code. The
+// kernel's name then identifies this place in a rerun that is observed in another way. Between the program and the
+// driver, a statically linked runtime takes another path if CUPTI observes it, so the call sites differ.
 bool are_identified_by_kernels(const Failure& failure);
 
 struct SameCode {

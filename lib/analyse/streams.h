@@ -67,8 +67,8 @@ bool was_queued(const session::Operation& operation);
 
 std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"
 
-// A ring keeps the latest records of a thread. Older records are kept only for unfinished operations, so a missing older
-// record proves nothing.
+// A ring keeps the latest records of a thread. Older records are kept only for unfinished operations, so a missing
+// older record proves nothing.
 //
 // Returns the earliest tick after which no record of any thread is missing. Returns 0 if no record is missing, and the
 // largest value if the newest records are missing.

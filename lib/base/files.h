@@ -63,8 +63,9 @@ inline std::string read_part(int file, std::uint64_t from, std::uint64_t size) {
   return text;
 }
 
-// Opens a regular file for reading, even if others may have replaced it by a link or a pipe. Does not follow a link at the end of the path, and does not wait for the writer of
-// a pipe. If the result is invalid, errno says why; errno is 0 if the path is something else than a regular file.
+// Opens a regular file for reading, even if others may have replaced it by a link or a pipe. Does not follow a link at
+// the end of the path, and does not wait for the writer of a pipe. If the result is invalid, errno says why; errno is 0
+// if the path is something else than a regular file.
 FileDescriptor open_plain(const std::filesystem::path& path);
 
 std::uint64_t size_of(const FileDescriptor& file);
@@ -109,8 +110,8 @@ int replace_file(const FileDescriptor& folder, const std::string& name, const st
 // Returns whether the entry `name` of `parent` is the open file or folder itself, not a link to it.
 bool is_entry(const FileDescriptor& opened, const FileDescriptor& parent, const std::string& name);
 
-// Removes everything in the folder, even what its owner may not write to, and the folder itself, wherever it is now. The
-// folder may have been moved, and any part of its former path may have been replaced.
+// Removes everything in the folder, even what its owner may not write to, and the folder itself, wherever it is now.
+// The folder may have been moved, and any part of its former path may have been replaced.
 void remove_folder(const FileDescriptor& folder);
 
 // Removes the entry `name` of the folder, and everything below it.

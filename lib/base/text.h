@@ -1,4 +1,5 @@
-// Converts between text and numbers, times, bytes, words of enumerations, and C strings. Makes untrusted text printable.
+// Converts between text and numbers, times, bytes, words of enumerations, and C strings. Makes untrusted text
+// printable.
 #pragma once
 
 #include <algorithm>

@@ -351,8 +351,8 @@ const session::Allocation* table_of(const analyse::OperationArgument& pointer,
   return table == words.end() ? nullptr : table->where.allocation;
 }
 
-// Returns true if it is still unknown which memory the failing address was meant for. A dump has no address if the failing
-// warp has exited.
+// Returns true if it is still unknown which memory the failing address was meant for. A dump has no address if the
+// failing warp has exited.
 bool is_open(const Finding& finding) {
   if (!finding.access) return true;
   const bool null_or_number =

@@ -34,8 +34,8 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
   const session::Operation& operation = *failure.again;
   if (operation.thread >= record.threads.size()) return nullptr;
   const session::Site* site = by_id(record.sites, operation.site);
-  // A site without a native stack was recorded by the Python hook. If the hook did not report the operator, the thread's
-  // last report names none.
+  // A site without a native stack was recorded by the Python hook. If the hook did not report the operator, the
+  // thread's last report names none.
   const bool of_operator = site != nullptr && site->native == 0;
   const std::uint32_t tid = record.threads[operation.thread].tid;
   const Delivery *call = nullptr, *line = nullptr;

@@ -234,8 +234,8 @@ class Matching {
     finding.device->of_first_run = true;
   }
 
-  // For a hang: uses the best match among the kernels that were running according to the dump of the finding's process or,
-  // without one, of a rerun.
+  // For a hang: uses the best match among the kernels that were running according to the dump of the finding's process
+  // or, without one, of a rerun.
   void join_running(Finding& finding, const analyse::Failure& failure) const {
     const auto own = testimony_.running_in_first_run.find(failure.process);
     const bool of_first_run = own != testimony_.running_in_first_run.end();

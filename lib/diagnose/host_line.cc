@@ -1,7 +1,7 @@
 // Finds the statement that changed host memory between two calls of a thread, from the text of the program's sources.
 //
-// A statement is named only if it writes through an index, a pointer or a known function, and if no other statement that
-// the thread may have executed between the calls can write to memory that is not its own. A statement that calls a
+// A statement is named only if it writes through an index, a pointer or a known function, and if no other statement
+// that the thread may have executed between the calls can write to memory that is not its own. A statement that calls a
 // function of the program can. Statements that only call CUDA cannot, because the recorder would have seen their call.
 #include <fmt/core.h>
 
@@ -225,8 +225,8 @@ struct Frame {
 
 bool is_of_user(const auto& frame) { return frame.user; }
 
-// Returns the frames down to the call's true line, outermost frame first. Below it are only libraries and nvcc's stub of
-// the kernel. Empty if the true line is unknown, or in native code that Python has called.
+// Returns the frames down to the call's true line, outermost frame first. Below it are only libraries and nvcc's stub
+// of the kernel. Empty if the true line is unknown, or in native code that Python has called.
 std::vector<Frame> frames_of(const PlacedCall& call) {
   std::vector<Frame> out;
   const auto add = [&](const auto& frames, bool python) {
@@ -312,8 +312,8 @@ class Path {
     return function && add(frame, function->header, frame.line, false);
   }
 
-  // Adds the path from the end of an innermost loop's body to its begin. Without a loop at this level, a loop of a caller
-  // has called the function again.
+  // Adds the path from the end of an innermost loop's body to its begin. Without a loop at this level, a loop of a
+  // caller has called the function again.
   bool around(std::size_t level) {
     const Frame &from = a_[level], &to = b_[level];
     if (!from.user) return false;
@@ -333,7 +333,8 @@ class Path {
     return sources_.try_emplace(frame.file, old ? frame.file : "", frame.python).first->second;
   }
 
-  // Adds the statements on the lines between `first` and `last`. `after`: a statement on `first` may not have ended there.
+  // Adds the statements on the lines between `first` and `last`. `after`: a statement on `first` may not have ended
+  // there.
   bool add(const Frame& frame, int first, int last, bool after) {
     const Source& from = source(frame);
     lines_ += last - first;

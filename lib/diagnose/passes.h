@@ -55,8 +55,8 @@ Diagnosis diagnose(const Known& known);
 // sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
-// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other findings
-// are added later (diagnosis.cc).
+// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other
+// findings are added later (diagnosis.cc).
 Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 // ---- finding_builder.cc
@@ -309,9 +309,9 @@ GeneratedKernel kernel_at(std::string_view generated, int line);
 // considers only the nodes that index a tensor, if there are any. `first` is the function's first line.
 int line_of_nodes(std::string_view source, int first, const std::vector<SourceNode>& nodes, bool by_index);
 
-// Adds the line to findings in compiled code, with role `source` and grade `inferred`. Then leads each of these findings
-// with the line inside the function or, if that is unknown, with the line that called the function. `failures` has one
-// entry for each finding.
+// Adds the line to findings in compiled code, with role `source` and grade `inferred`. Then leads each of these
+// findings with the line inside the function or, if that is unknown, with the line that called the function. `failures`
+// has one entry for each finding.
 void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Failure*>& failures);
 
 // Adds the line, with role `eager`, to findings in compiled code. Also adds the cause, with the arguments that prove
@@ -333,8 +333,8 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
 // Adds one finding for each line that issues a copy whose source the host changed.
 void add_host_writes(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
-// Adds the calls between which the host changed the memory, and the host's line if it follows from them. Returns what the
-// finding's text says about them.
+// Adds the calls between which the host changed the memory, and the host's line if it follows from them. Returns what
+// the finding's text says about them.
 std::string add_host_line(Finding& finding, const session::Race& race, const session::Process& process,
                           const ResolveSite& resolve, const std::string& directory);
 
@@ -342,8 +342,8 @@ std::string add_host_line(Finding& finding, const session::Race& race, const ses
 // PyTorch's operators.
 void add_tensor_races(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// Adds the replays of graphs that use memory which PyTorch's allocator has given to another tensor since the capture. The
-// Python hook finds them in a run with --graph-memory.
+// Adds the replays of graphs that use memory which PyTorch's allocator has given to another tensor since the capture.
+// The Python hook finds them in a run with --graph-memory.
 void add_ended_memory(Diagnosis& report, const session::Session& session, const ResolveSite& resolve,
                       symbolize::Symbolizer& symbolizer);
 void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);

@@ -1,5 +1,5 @@
-// Reads the bytes of an untrusted dump: a bounds-checked view of a part, a cursor, and a budget. Bytes past the end read
-// as zero. Fields that an older driver does not write therefore read as zero.
+// Reads the bytes of an untrusted dump: a bounds-checked view of a part, a cursor, and a budget. Bytes past the end
+// read as zero. Fields that an older driver does not write therefore read as zero.
 #pragma once
 
 #include <cstddef>
@@ -114,8 +114,9 @@ class Cursor {
   std::uint64_t at_ = 0;
 };
 
-// Counts the invalid parts of a dump, and limits the total number of bytes read from sections to the size of the file. Sections of a valid dump do not overlap,
-// so this is enough. In a crafted dump, a million sections could refer to the same bytes.
+// Counts the invalid parts of a dump, and limits the total number of bytes read from sections to the size of the file.
+// Sections of a valid dump do not overlap, so this is enough. In a crafted dump, a million sections could refer to the
+// same bytes.
 class Budget {
  public:
   explicit Budget(std::uint64_t bytes) : left_(bytes) {}

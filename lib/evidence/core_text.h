@@ -26,10 +26,10 @@ struct AccessSummary {
   std::optional<std::uint64_t> value;      // value of the pointer's word
 };
 
-// Writes one object. Its members are those of `device` in the report, and a few more; all are present. null means "unknown"; if the dump contains no failure, all members are null.
-// `instruction` has the same meaning as for describe(). The member `inline` has the whole chain of lines, innermost
-// first, and is empty if nothing was inlined. `debugger` is null if cuda-gdb was not run. `access` is null if the
-// access is unknown.
+// Writes one object. Its members are those of `device` in the report, and a few more; all are present. null means
+// "unknown"; if the dump contains no failure, all members are null. `instruction` has the same meaning as for
+// describe(). The member `inline` has the whole chain of lines, innermost first, and is empty if nothing was inlined.
+// `debugger` is null if cuda-gdb was not run. `access` is null if the access is unknown.
 std::string write_json(const Testimony& testimony, const std::string& instruction = {},
                        const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
 

@@ -42,9 +42,9 @@ struct KernelFacts {
   const Parameter* at(std::uint32_t byte) const;
 };
 
-// Reads the section `.nv.info.KERNEL` of a cubin. It consists of entries: format u8, attribute u8, then 2 bytes of value
-// or length. Attribute 0x0a: section u32, offset of the parameters in their constant bank u16, size u16. Attribute 0x17,
-// for each parameter: u32, number u16, offset u16, and u32 with the size in its upper 14 bits.
+// Reads the section `.nv.info.KERNEL` of a cubin. It consists of entries: format u8, attribute u8, then 2 bytes of
+// value or length. Attribute 0x0a: section u32, offset of the parameters in their constant bank u16, size u16.
+// Attribute 0x17, for each parameter: u32, number u16, offset u16, and u32 with the size in its upper 14 bits.
 KernelFacts read_kernel_facts(Bytes section);
 
 struct Function {

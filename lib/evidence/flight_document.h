@@ -91,8 +91,8 @@ class Document {
   std::uint32_t root_ = 0;
 };
 
-// Parses the document's bytes as a pickle (see flight_document.cc), and adds the values to the document, which must be empty. If
-// the pickle is rejected, returns the reason as a clause: "it ends within a value".
+// Parses the document's bytes as a pickle (see flight_document.cc), and adds the values to the document, which must be
+// empty. If the pickle is rejected, returns the reason as a clause: "it ends within a value".
 std::optional<std::string> read_pickle(Document& document);
 // The same for JSON.
 std::optional<std::string> read_json(Document& document);

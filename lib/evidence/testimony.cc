@@ -63,9 +63,9 @@ void describe(const DeviceCode& code, CodePlace& place, std::uint64_t address, c
   }
 }
 
-// Returns the address of a thread's next instruction; nullopt if the dump's address and offset for the thread contradict
-// each other. Older drivers store a host address. For these, returns the grid's entry plus the offset, if a kernel
-// contains this sum.
+// Returns the address of a thread's next instruction; nullopt if the dump's address and offset for the thread
+// contradict each other. Older drivers store a host address. For these, returns the grid's entry plus the offset, if a
+// kernel contains this sum.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid) {
   const auto starts = [&lane](const Function* f) { return f != nullptr && lane.pc - f->address == lane.offset; };
   if (starts(code.function_at(lane.pc)) || starts(code.kernel_at(lane.pc))) return lane.pc;
@@ -75,8 +75,8 @@ std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lan
   return std::nullopt;
 }
 
-// Returns the address of the instruction where a running thread waits. While a thread waits for others at a barrier, its
-// next instruction is already the one after the barrier (measured on an H200).
+// Returns the address of the instruction where a running thread waits. While a thread waits for others at a barrier,
+// its next instruction is already the one after the barrier (measured on an H200).
 std::uint64_t waiting_at(const DeviceCode& code, std::uint64_t next) {
   constexpr std::uint64_t kBytes = 16, kOpcode = 0x1ff, kBarrier = 0x11d;  // BAR, without the form of its operands
   constexpr std::uint64_t kArrives = 1 << 13;                              // BAR.ARV does not wait
@@ -185,7 +185,8 @@ std::vector<const Lane*> failed_threads(const Dump& dump, bool trapped) {
   return failed;
 }
 
-// Returns the first thread by device, grid, block and thread, in CUDA's numbering (x varies fastest). There must be one.
+// Returns the first thread by device, grid, block and thread, in CUDA's numbering (x varies fastest). There must be
+// one.
 const Lane& first_of(const Dump& dump, const std::vector<const Lane*>& threads) {
   const auto position = [&dump](const Lane* lane) {
     const Cta& cta = dump.cta(dump.warp(*lane));

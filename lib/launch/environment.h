@@ -38,9 +38,9 @@ std::vector<std::string> environment_without_injection(const std::vector<Variabl
 // installation; otherwise "".
 std::string dropped_injection(const std::filesystem::path& recorder);
 
-// Returns what is wrong with the plugin that the user chose by its path; nullopt if nothing is. The user's plugin is the
-// one in $NCCL_PROFILER_PLUGIN, or in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). The recorder
-// loads no plugin that has a fault: a truncated one would crash the program.
+// Returns what is wrong with the plugin that the user chose by its path; nullopt if nothing is. The user's plugin is
+// the one in $NCCL_PROFILER_PLUGIN, or in NCCL's files ($NCCL_CONF_FILE or ~/.nccl.conf, then /etc/nccl.conf). The
+// recorder loads no plugin that has a fault: a truncated one would crash the program.
 std::optional<base::Error> fault_in_profiler(const std::filesystem::path& recorder);
 
 // Makes NCCL load the recorder as a profiler plugin before the user's plugin, so that it reports its communicators.

@@ -1,5 +1,5 @@
-// Facts about the GPUs of this machine: NVIDIA's management library (NVML), the descriptors of processes, and the daemon
-// of MPS. Only the launcher loads NVML, never the target.
+// Facts about the GPUs of this machine: NVIDIA's management library (NVML), the descriptors of processes, and the
+// daemon of MPS. Only the launcher loads NVML, never the target.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@ namespace cudadiag::launch {
 // Returns the processes that use memory of the device with this PCI bus id; empty if NVML is missing or fails.
 std::vector<session::GpuProcess> gpu_processes(const std::string& pci_bus_id);
 
-// Returns whether MIG divides each GPU, in the order of nvidia-smi; nullopt for a GPU that does not support MIG. Empty if
-// NVML is missing or fails.
+// Returns whether MIG divides each GPU, in the order of nvidia-smi; nullopt for a GPU that does not support MIG. Empty
+// if NVML is missing or fails.
 std::vector<std::optional<bool>> mig_modes();
 
 // Receives the Xids of the machine's GPUs. If NVML is missing or grants no right to receive events, there are none.

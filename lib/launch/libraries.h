@@ -1,6 +1,6 @@
-// Finds the libraries that run inside the program: cudadiag's own, and CUPTI. Checks its own before the program starts: a
-// damaged one would otherwise leave the program unrecorded without a message. `run`, `env` and `doctor` print the same
-// errors and remedies.
+// Finds the libraries that run inside the program: cudadiag's own, and CUPTI. Checks its own before the program starts:
+// a damaged one would otherwise leave the program unrecorded without a message. `run`, `env` and `doctor` print the
+// same errors and remedies.
 #pragma once
 
 #include <filesystem>
@@ -25,8 +25,8 @@ std::optional<base::Error> fault_in(const std::filesystem::path& library);
 // Like fault_in() for the preload library of this recorder, and checks that the dynamic linker accepts its path.
 std::optional<base::Error> fault_in_preload(const std::filesystem::path& recorder);
 
-// Returns what is wrong with a library that the user chose. Checks only that it is readable, complete, and built for this
-// processor. `remedy` is the hint for damage that only another file can repair.
+// Returns what is wrong with a library that the user chose. Checks only that it is readable, complete, and built for
+// this processor. `remedy` is the hint for damage that only another file can repair.
 std::optional<base::Error> fault_in_foreign(const std::filesystem::path& library, const std::string& remedy);
 
 // Returns the recorder if it has no fault and, with `once`, if the preload library has none either.

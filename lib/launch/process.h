@@ -1,5 +1,5 @@
-// Finds the program that a command names, and runs it as a child process. The target has the same process group, terminal
-// and signal settings as this process.
+// Finds the program that a command names, and runs it as a child process. The target has the same process group,
+// terminal and signal settings as this process.
 #pragma once
 
 #include <signal.h>
@@ -32,8 +32,8 @@ void use_default_action_here(int signal);
 // Async-signal-safe.
 void restore_signals_for_target(const sigset_t& blocked);
 
-// Call this in a child between fork and exec. Prevents core dumps and, with a limit of 1 instead of 0, also the reports of a
-// program that the kernel pipes them to (core(5)). Async-signal-safe.
+// Call this in a child between fork and exec. Prevents core dumps and, with a limit of 1 instead of 0, also the reports
+// of a program that the kernel pipes them to (core(5)). Async-signal-safe.
 void leave_no_core();
 
 // How a rerun's start differs from the first run's. By default, there are no differences.
@@ -100,11 +100,11 @@ struct CommandPath {
 // Resolves a relative path from `folder`; from the working folder if it is empty.
 CommandPath find_command(const std::string& name, const std::string& folder = "");
 
-// A file from which cudadiag runs code, and that the user did not choose, must come from the user, root, or the owner of
-// the program that the user runs. Returns true if no untrusted user can write to the file or to any folder above it. Each of these must be owned by
-// this process's effective user, root or `also`. A folder that others can write to is accepted only if it is sticky,
-// like /tmp: nobody can replace another user's entries in it. Symbolic links are resolved first. Returns false if any
-// part of the path cannot be inspected.
+// A file from which cudadiag runs code, and that the user did not choose, must come from the user, root, or the owner
+// of the program that the user runs. Returns true if no untrusted user can write to the file or to any folder above it.
+// Each of these must be owned by this process's effective user, root or `also`. A folder that others can write to is
+// accepted only if it is sticky, like /tmp: nobody can replace another user's entries in it. Symbolic links are
+// resolved first. Returns false if any part of the path cannot be inspected.
 bool only_trusted_can_write(const std::filesystem::path& file, uid_t also);
 
 }  // namespace cudadiag::launch

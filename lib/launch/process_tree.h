@@ -1,4 +1,5 @@
-// The descendants of this process: their tree, signals that cannot hit a process with a reused pid, and how children ended.
+// The descendants of this process: their tree, signals that cannot hit a process with a reused pid, and how children
+// ended.
 #pragma once
 
 #include <sys/types.h>
@@ -42,8 +43,8 @@ session::ProcessEnd end_of(int status);
 // Reaps every child that has exited. Returns false if this process has no child left.
 bool reap_children();
 
-// Waits until the child exits, and returns true if its status is 0. Its end is not kept. Returns false for the result of
-// a fork() that failed.
+// Waits until the child exits, and returns true if its status is 0. Its end is not kept. Returns false for the result
+// of a fork() that failed.
 bool succeeds(pid_t child);
 
 // Returns the ends of all reaped children by their pids.

@@ -1,4 +1,5 @@
-// The signals that this process receives: those that a launcher passes on to the command, and those that ask it to exit.
+// The signals that this process receives: those that a launcher passes on to the command, and those that ask it to
+// exit.
 #pragma once
 
 #include <signal.h>
@@ -63,9 +64,9 @@ class EndableWork {
  public:
   // Signals within `patience` of the first count as the same request, because many users press Ctrl-C twice.
   explicit EndableWork(std::chrono::milliseconds patience = std::chrono::seconds(1));
-  // Calls `give_up` several times a second, on a separate thread, instead of killing the process. `idle` is for how long
-  // the work has made no progress. `asked` becomes true a moment after the second signal, so that the work can end by
-  // itself.
+  // Calls `give_up` several times a second, on a separate thread, instead of killing the process. `idle` is for how
+  // long the work has made no progress. `asked` becomes true a moment after the second signal, so that the work can end
+  // by itself.
   using GiveUp = std::function<void(std::chrono::milliseconds idle, bool asked)>;
   EndableWork(std::chrono::milliseconds patience, GiveUp give_up);
   ~EndableWork();

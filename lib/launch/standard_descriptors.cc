@@ -52,8 +52,8 @@ int bytes_in(int pipe) {
   return ::ioctl(pipe, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
-// Returns a new pipe with the contents of `pipe`, which tee(2) does not consume. Returns an invalid descriptor if they do
-// not all fit: a user with many pipes gets only small ones.
+// Returns a new pipe with the contents of `pipe`, which tee(2) does not consume. Returns an invalid descriptor if they
+// do not all fit: a user with many pipes gets only small ones.
 FileDescriptor copy_of(int pipe) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};

@@ -227,8 +227,8 @@ void Supervised::take_over() {
   reaped_ = true;
 }
 
-// Kills the rerun's processes, and gives up when none of them has exited for `patience`. Then removes the files that the
-// rerun created in shared memory.
+// Kills the rerun's processes, and gives up when none of them has exited for `patience`. Then removes the files that
+// the rerun created in shared memory.
 void Supervised::end_orphans(std::chrono::milliseconds patience) {
   std::optional<Time> limit;
   // Looks again when it finds none: a process that was created after the list was read may outlive its parent.

@@ -1,6 +1,6 @@
 // A rerun, as seen by its launcher. A supervisor process owns everything that the rerun starts. Only processes of the
-// rerun are ever signalled. If the supervisor is killed, stopped or blocked, the launcher kills the processes that it has
-// seen in the rerun's tree.
+// rerun are ever signalled. If the supervisor is killed, stopped or blocked, the launcher kills the processes that it
+// has seen in the rerun's tree.
 #pragma once
 
 #include <sys/types.h>

@@ -88,8 +88,8 @@ std::vector<std::string> environment_but_arena() {
   return result;
 }
 
-// Opens the input through the overlays. Through the descriptor that the launcher opened, the rerun could change the mode
-// of the file itself.
+// Opens the input through the overlays. Through the descriptor that the launcher opened, the rerun could change the
+// mode of the file itself.
 void reopen_input() {
   struct stat before {
   }, after{};
@@ -105,8 +105,8 @@ void reopen_input() {
 }
 
 // Answers the system calls that are waiting at the filter's listener. Does so on a thread of its own, because a path
-// that leads to a file server which does not answer blocks the thread that resolves it. The supervisor must nevertheless
-// end the rerun. Call finish() instead of destroying an object of this class.
+// that leads to a file server which does not answer blocks the thread that resolves it. The supervisor must
+// nevertheless end the rerun. Call finish() instead of destroying an object of this class.
 class CallDesk {
  public:
   CallDesk(int listener, const Isolation& isolation, const Overlays* overlays, int launcher)

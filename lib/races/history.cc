@@ -90,8 +90,8 @@ void History::put(Place& place, Access access) {
 }
 
 // Removes accesses that cannot race with later ones. If there are none, removes the oldest access that `coming` makes
-// redundant. Failing that, removes an access of the stream with the most accesses at this place. A stream keeps its last
-// access unless there are very many streams.
+// redundant. Failing that, removes an access of the stream with the most accesses at this place. A stream keeps its
+// last access unless there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;

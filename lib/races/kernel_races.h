@@ -1,5 +1,5 @@
-// Finds races between the threads of one launch. Judges launches of one shape once, when the process has ended: launches
-// of one kernel with the same grid, block and parameters, whose addresses are equally far apart.
+// Finds races between the threads of one launch. Judges launches of one shape once, when the process has ended:
+// launches of one kernel with the same grid, block and parameters, whose addresses are equally far apart.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Tracks the memory, arrays, textures and surfaces of one process from its records or, after records were lost, from its
-// area's table.
+// Tracks the memory, arrays, textures and surfaces of one process from its records or, after records were lost, from
+// its area's table.
 #pragma once
 
 #include <cstddef>

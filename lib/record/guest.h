@@ -1,5 +1,5 @@
-// Replaces parts of libc and the C++ library, because the recorder is a guest in the program. Locks do not throw. Clocks,
-// ids and memory need no unusual system call. Reads of the program's memory are checked.
+// Replaces parts of libc and the C++ library, because the recorder is a guest in the program. Locks do not throw.
+// Clocks, ids and memory need no unusual system call. Reads of the program's memory are checked.
 #pragma once
 
 #include <errno.h>

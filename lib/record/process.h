@@ -119,9 +119,9 @@ class ExitProbe {
 // of exit(). Must be called once, after CUPTI is loaded.
 void run_at_exit(void (*first)(int status));
 
-// Ends this process on a separate thread, after the same times as `run --end-on-failure`: a second for the program's own
-// messages, then SIGTERM, and two seconds later _exit(). SIGKILL would not end process 1 of a container. If a limit allows
-// no more threads, sends SIGTERM at once.
+// Ends this process on a separate thread, after the same times as `run --end-on-failure`: a second for the program's
+// own messages, then SIGTERM, and two seconds later _exit(). SIGKILL would not end process 1 of a container. If a limit
+// allows no more threads, sends SIGTERM at once.
 void end_soon();
 
 }  // namespace cudadiag::record

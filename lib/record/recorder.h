@@ -197,8 +197,8 @@ class Recorder {
       driver_.coredump_register_complete_callback(callback, nullptr, &handle);
     }
   }
-  // Call this on a driver thread when the driver has written a core dump, even more than once. Returns false if the dump
-  // was only requested. The process should then not end.
+  // Call this on a driver thread when the driver has written a core dump, even more than once. Returns false if the
+  // dump was only requested. The process should then not end.
   bool device_failed() {
     if (core_dump_.take_request(interner_)) return false;
     failed_calls_.device_failed(threads_.latest_in_wait());
@@ -214,7 +214,8 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (process/forks.h). It records only what refused_in_child() and leave_runtime_call() report.
+  // Starts a recorder in the child (process/forks.h). It records only what refused_in_child() and leave_runtime_call()
+  // report.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 

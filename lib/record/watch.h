@@ -1,7 +1,7 @@
-// The source of the recorder's callbacks: CUPTI or hooks. Hooks cost less and leave CUPTI to other tools, but they do not
-// see errors that a runtime keeps to itself, unless they can redirect its functions. If the user did not choose, the
-// recorder uses CUPTI only if the user's code has a runtime that hooks cannot redirect, if it calls a shared one, or if
-// the recorder looks for races.
+// The source of the recorder's callbacks: CUPTI or hooks. Hooks cost less and leave CUPTI to other tools, but they do
+// not see errors that a runtime keeps to itself, unless they can redirect its functions. If the user did not choose,
+// the recorder uses CUPTI only if the user's code has a runtime that hooks cannot redirect, if it calls a shared one,
+// or if the recorder looks for races.
 #pragma once
 
 #include <cupti.h>

@@ -1,5 +1,5 @@
-// Compares the replays of a launch. They show whether the launch fails as it did in the program, whether two replays leave
-// the same memory, and which memory the launch needs in order to fail.
+// Compares the replays of a launch. They show whether the launch fails as it did in the program, whether two replays
+// leave the same memory, and which memory the launch needs in order to fail.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,8 @@ struct Comparison {
   std::optional<FirstDifference> first;
 };
 
-// Compares the output folders of two replays (PlayOrder::outputs), byte by byte. Returns nullopt if a file is missing or too short.
+// Compares the output folders of two replays (PlayOrder::outputs), byte by byte. Returns nullopt if a file is missing
+// or too short.
 std::optional<Comparison> compare_outputs(const SavedLaunch& launch, const std::filesystem::path& here,
                                           const std::filesystem::path& there);
 
@@ -95,8 +96,8 @@ struct Smallest {
   bool whole = true;  // no further block can be dropped; false if the search was cut short
 };
 
-// Finds a minimal set of blocks whose contents the launch needs. `fails(without)` returns true if the launch still fails in the same way when the blocks in `without` contain only
-// zeros. `most` limits the number of replays.
+// Finds a minimal set of blocks whose contents the launch needs. `fails(without)` returns true if the launch still
+// fails in the same way when the blocks in `without` contain only zeros. `most` limits the number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
                       const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
 

@@ -364,8 +364,9 @@ class FindingArticle {
   const Markup& markup_;
 };
 
-// Groups the findings of processes that failed in the same way, such as the ranks of a job: each group gets one article.
-// Returns the indices of the findings of each group, in the order of the report. Each race is a group of its own.
+// Groups the findings of processes that failed in the same way, such as the ranks of a job: each group gets one
+// article. Returns the indices of the findings of each group, in the order of the report. Each race is a group of its
+// own.
 std::vector<std::vector<std::size_t>> groups_of_findings(const diagnose::Diagnosis& report) {
   std::vector<std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {

@@ -86,8 +86,8 @@ class Members {
         description);
   }
 
-  // Returns an object as a document. It is ASCII, so that a terminal gets no control sequences; bytes that are not UTF-8
-  // become U+FFFD.
+  // Returns an object as a document. It is ASCII, so that a terminal gets no control sequences; bytes that are not
+  // UTF-8 become U+FFFD.
   template <typename T>
   static std::string document(const T& object) {
     return Members().of(object).dump(2, ' ', true, Json::error_handler_t::replace) + '\n';

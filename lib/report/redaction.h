@@ -48,12 +48,12 @@ bool is_capitals(std::string_view name);
 // capitals counts as an environment variable, in which any part of the name may match.
 bool is_secret_name(std::string_view name);
 
-// Returns whether the name ends in the word "key", as in "key" and "wandb-key". The value may be a secret, or the name of
-// a field.
+// Returns whether the name ends in the word "key", as in "key" and "wandb-key". The value may be a secret, or the name
+// of a field.
 bool is_key_name(std::string_view name);
 
-// Returns whether the value of an option with this name can be a secret: "--key k3yvalue" and "--wandb-key name", but not
-// "--key name", "--sort-key name" or "--key 3".
+// Returns whether the value of an option with this name can be a secret: "--key k3yvalue" and "--wandb-key name", but
+// not "--key name", "--sort-key name" or "--key 3".
 bool is_key_of_option(std::string_view name, std::string_view value);
 
 // Returns the length of the token with which the text begins, if it has the shape that a service documents for its

@@ -54,10 +54,10 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
 std::string write_json(const diagnose::Diagnosis& report);
 std::string write_schema();
 
-// SARIF 2.1.0 (OASIS), for code scanning, review tools and editors. Each finding is one result at its true line, with its
-// other lines as related locations, and with its whole stacks. Facts for which SARIF has no member are in `properties`.
-// `version` is cudadiag's version. Paths of files in the target's working directory are relative to it (uriBaseId
-// `SRCROOT`). The result is ASCII, and text from the target is made printable.
+// SARIF 2.1.0 (OASIS), for code scanning, review tools and editors. Each finding is one result at its true line, with
+// its other lines as related locations, and with its whole stacks. Facts for which SARIF has no member are in
+// `properties`. `version` is cudadiag's version. Paths of files in the target's working directory are relative to it
+// (uriBaseId `SRCROOT`). The result is ASCII, and text from the target is made printable.
 std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
 
 // One file for a browser. It contains the verdict (line, grade and cause), the source around the line, drawings, and

@@ -115,8 +115,8 @@ struct CertainAccesses {
   bool operator==(const CertainAccesses&) const = default;
 };
 
-// Two threads of a launch, in different blocks or in different warps of a block, that use a common byte without an order.
-// At least one of them writes it by a plain store.
+// Two threads of a launch, in different blocks or in different warps of a block, that use a common byte without an
+// order. At least one of them writes it by a plain store.
 struct ThreadRace {
   struct Use {
     std::uint32_t instruction = 0;  // address in the code
@@ -143,8 +143,8 @@ class ByteRanges {
   ~ByteRanges();
 
   const KernelAccesses& accesses() const;
-  // Returns whether the code has a load, an atomic operation or a fence at system scope, by which it can wait for the host.
-  // A volatile load is one.
+  // Returns whether the code has a load, an atomic operation or a fence at system scope, by which it can wait for the
+  // host. A volatile load is one.
   bool uses_system_scope() const;
   // Returns how many opcodes in the code are not modelled. If there are any, of() and certain() return nothing.
   std::uint64_t unknown_opcodes() const;

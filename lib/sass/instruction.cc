@@ -50,8 +50,8 @@ std::string_view address_in(std::string_view operand) {
   return rest.substr(0, rest.find(']'));
 }
 
-// Reads both halves of a number of 64 bits, such as "-0x10". The upper half of 32 bits with the highest bit set is unknown,
-// because we cannot tell whether the number has a sign.
+// Reads both halves of a number of 64 bits, such as "-0x10". The upper half of 32 bits with the highest bit set is
+// unknown, because we cannot tell whether the number has a sign.
 bool read_number(std::string_view text, Operand& out) {
   const bool minus = text.starts_with("-0x");
   if (!minus && !text.starts_with("0x")) return false;

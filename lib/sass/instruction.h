@@ -48,8 +48,8 @@ struct Operand {
   bool is_plain() const { return !negative && !complement; }
 };
 
-// A term of an address. `unsure`: a register without a suffix next to other terms, which may have 64 bits, or 32 bits with
-// or without a sign.
+// A term of an address. `unsure`: a register without a suffix next to other terms, which may have 64 bits, or 32 bits
+// with or without a sign.
 struct AddressTerm {
   enum class Width : std::uint8_t { half, pair, unsure };
   Operand value;

@@ -112,7 +112,8 @@ std::uint64_t ValueNumbers::result(const Instruction& i, Evaluator& before, cons
         Operand operand;
         operand.kind = Operand::Kind::slot;
         operand.slot = each + half;
-        // Instructions read one register or a pair; the second one is harmless, except that it makes equal values differ.
+        // Instructions read one register or a pair; the second one is harmless, except that it makes equal values
+        // differ.
         const bool pair = i.has<"64">() || i.opcode.starts_with("D") || i.has<"WIDE">() || i.uses_memory();
         if (half == 0 || pair) hash = mixed(hash, of(before, operand, 0));
       }

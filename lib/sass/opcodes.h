@@ -1,5 +1,5 @@
-// The table of opcodes: what each one does, what it writes and which memory it uses. Every analysis of code reads it, so
-// a new opcode is one word in one line of opcodes.cc. Internal to lib/sass.
+// The table of opcodes: what each one does, what it writes and which memory it uses. Every analysis of code reads it,
+// so a new opcode is one word in one line of opcodes.cc. Internal to lib/sass.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ constexpr bool is_evaluated(Op op) { return op >= Op::move && op <= Op::decide; 
 // the first one.
 enum class Result : std::uint8_t { none, one, two, many, tile };
 
-// How an opcode uses memory. `plain`: at an address in brackets. `bulk`: one of two such addresses is global. `box`: a box
-// of a tensor. `texture` and `surface`: through a handle. `hidden`: perhaps at any address among its operands. `own`:
-// memory that kernels do not share, in a way that is not followed.
+// How an opcode uses memory. `plain`: at an address in brackets. `bulk`: one of two such addresses is global. `box`: a
+// box of a tensor. `texture` and `surface`: through a handle. `hidden`: perhaps at any address among its operands.
+// `own`: memory that kernels do not share, in a way that is not followed.
 enum class Shape : std::uint8_t { none, plain, bulk, box, texture, surface, hidden, own };
 
 struct Opcode {

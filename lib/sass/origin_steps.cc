@@ -467,8 +467,8 @@ void Instructions::use_box(const Step& s) {
   }
 }
 
-// Handles instructions of which we know only that they use memory, such as "desc[UR4][R2.64]". Assumes that every register
-// among the operands is an address that may be read or written.
+// Handles instructions of which we know only that they use memory, such as "desc[UR4][R2.64]". Assumes that every
+// register among the operands is an address that may be read or written.
 void Instructions::escape(const Step& s) {
   for (const std::string_view operand : s.i.operands) {
     for (const Slot first : registers_in(operand)) note({read(s, first), read(s, first + 1)}, Mode::unknown);

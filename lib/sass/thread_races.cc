@@ -6,8 +6,8 @@
 // differ. If the forms of an access are not known, a few threads of neighbouring blocks are executed alone.
 //
 // No race is found if there may be an order:
-// - Only accesses that do not depend on the contents of memory are compared. An order by a flag, a lock or a ticket needs
-//   a thread that waits, or that does something only if it finds some value.
+// - Only accesses that do not depend on the contents of memory are compared. An order by a flag, a lock or a ticket
+//   needs a thread that waits, or that does something only if it finds some value.
 // - Accesses after a loop that may wait for others are left out, and so are those of the block's other threads after
 //   their next barrier (barriers of the grid).
 // - A kernel is left out if it may wait and also joins the lanes of a warp, because one lane may wait for all of them.

@@ -1,5 +1,5 @@
-// Decodes one process's area, from a file of a session or from the mapping of a running process: as a whole, its intern heap
-// alone, or single records.
+// Decodes one process's area, from a file of a session or from the mapping of a running process: as a whole, its intern
+// heap alone, or single records.
 #pragma once
 
 #include <cstddef>
@@ -77,8 +77,9 @@ void read_collectives(std::span<const std::byte> area, const AreaRegions& region
 // number of threads inside a call, per stream.
 void leave_out_unqueued(ProcessRecord& record, std::span<const std::uint32_t> in_flight);
 
-// Reads the parameters of recent launches (wire/tables.h): adds those of the kernels in `record.operations` to `record.arguments`, if the area still has them. Also adds
-// the contents of copies that may have filled tables of addresses.
+// Reads the parameters of recent launches (wire/tables.h): adds those of the kernels in `record.operations` to
+// `record.arguments`, if the area still has them. Also adds the contents of copies that may have filled tables of
+// addresses.
 void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record);
 
 // Returns the bytes of one launch's parameters. `serial` is truncated to 32 bits.

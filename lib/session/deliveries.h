@@ -33,8 +33,8 @@ struct DeliveredValue : TensorType {
   std::string value;      // as text, for a scalar
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf, pointer;
-  // For indices into a dimension of `bound` entries: how many are outside 0..bound-1, the position of the first of them,
-  // and its value.
+  // For indices into a dimension of `bound` entries: how many are outside 0..bound-1, the position of the first of
+  // them, and its value.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
   std::vector<std::int64_t> first_outside;

@@ -1,5 +1,5 @@
-// The small files in the folder of a pass: the machine code of suspected kernels, calls and launches that a rerun saved, and
-// what came of repeating them. All fields have been checked.
+// The small files in the folder of a pass: the machine code of suspected kernels, calls and launches that a rerun
+// saved, and what came of repeating them. All fields have been checked.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace cudadiag::session {
 
-// The machine code of a kernel that may have failed, as nvdisasm prints it. It is stored with the record pass, because a
-// report must not depend on tools that may be missing.
+// The machine code of a kernel that may have failed, as nvdisasm prints it. It is stored with the record pass, because
+// a report must not depend on tools that may be missing.
 struct KernelCode {
   std::string kernel;                            // mangled
   std::uint32_t bank_offset = 0, bank_size = 0;  // of its parameters in constant bank 0

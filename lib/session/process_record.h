@@ -125,8 +125,8 @@ struct Parameter {
 };
 
 // The parameters of one kernel launch. The area keeps them for each thread's latest launches, and for a launch that
-// failed while a rerun waited for it. For a node of a graph, the thread is wire::intern::kOfNode. For a copy from host memory that may have filled a table of addresses, the only
-// parameter is what it copied, or the beginning of it.
+// failed while a rerun waited for it. For a node of a graph, the thread is wire::intern::kOfNode. For a copy from host
+// memory that may have filled a table of addresses, the only parameter is what it copied, or the beginning of it.
 struct Arguments {
   std::uint64_t serial = 0;  // serial of the operation in its thread
   std::uint32_t thread = 0;
@@ -458,8 +458,8 @@ enum class Property : std::uint8_t {
 bool has(const ProcessRecord& record, Property property);
 const std::string& value_of(const ProcessRecord& record, Property property);
 
-// Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none. Error
-// 719 may then stand for any exception.
+// Returns whether the driver was to write a GPU core dump of the process at the first failure, but has written none.
+// Error 719 may then stand for any exception.
 bool awaited_core_dump(const ProcessRecord& record);
 bool left_core_dump(const ProcessRecord& record);
 // Returns whether the driver has written a GPU core dump of the process because someone requested it.

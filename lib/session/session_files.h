@@ -1,5 +1,6 @@
-// Recognises and removes cudadiag's own files in a session's folder, and decides which old sessions are removed. A user's folder may happen to have the name of a
-// session. The files to remove are therefore recognised by their names and contents.
+// Recognises and removes cudadiag's own files in a session's folder, and decides which old sessions are removed. A
+// user's folder may happen to have the name of a session. The files to remove are therefore recognised by their names
+// and contents.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +47,9 @@ bool is_kept(const std::filesystem::path& session);
 
 // Removes the oldest sessions until the limits of `keep` are met, and returns the names of the removed sessions. Never
 // removes `newest`, a session of another user, a session that is being written, or one that keep() has marked. Files
-// that cudadiag did not write stay, even in a removed session. Also removes session folders that `cudadiag env` prepared
-// more than a day ago and that no program has used. If a program uses one later, the recorder creates the folder again.
+// that cudadiag did not write stay, even in a removed session. Also removes session folders that `cudadiag env`
+// prepared more than a day ago and that no program has used. If a program uses one later, the recorder creates the
+// folder again.
 std::vector<std::string> retain(const std::filesystem::path& root, const std::filesystem::path& newest,
                                 const Retention& keep);
 

@@ -1,5 +1,5 @@
-// Finds the folders of sessions and parses their names: finished sessions, those of running launchers, and those to which
-// nothing was recorded.
+// Finds the folders of sessions and parses their names: finished sessions, those of running launchers, and those to
+// which nothing was recorded.
 #pragma once
 
 #include <compare>

@@ -107,8 +107,8 @@ void mend_latest(const base::FileDescriptor& root) {
   ::unlinkat(root.get(), kLatest, 0);
 }
 
-// Returns false if another process writes to the session. A test by is_being_written() also holds the lock, but only for
-// a moment.
+// Returns false if another process writes to the session. A test by is_being_written() also holds the lock, but only
+// for a moment.
 bool lock_now(int folder) {
   constexpr int kAttempts = 10;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

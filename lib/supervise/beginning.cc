@@ -109,8 +109,8 @@ class Choice {
     return own_.contains(file) || (!session_.empty() && file.string().starts_with(session_));
   }
 
-  // Adds the file to `since` if another file has this name now, or if it was changed since. The session's files and those
-  // that received the program's output do not count.
+  // Adds the file to `since` if another file has this name now, or if it was changed since. The session's files and
+  // those that received the program's output do not count.
   void add_changed(const fs::path& file, bool is_same, Beginning::Since& since) const {
     struct stat status {};
     if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return;

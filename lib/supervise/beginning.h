@@ -21,8 +21,8 @@ namespace cudadiag::supervise {
 class Beginning {
  public:
   // Lists the working folder, then the folders that the command names, with everything below them. Stops after 20,000
-  // entries or 50 ms. In a folder that is not listed whole, nothing will be hidden. The same holds everywhere if more than
-  // 1,000 names are new.
+  // entries or 50 ms. In a folder that is not listed whole, nothing will be hidden. The same holds everywhere if more
+  // than 1,000 names are new.
   static Beginning list(const std::vector<std::string>& command);
 
   struct Since {
@@ -50,8 +50,8 @@ std::string written(const Beginning::Since& since);
 // Reads that file. A name that was created again after the file counts as changed.
 Beginning::Since read_since(const std::filesystem::path& file);
 
-// Returns what a rerun saw otherwise than the first run did, and may have acted on. Files that are logs by their names do
-// not count, because programs write them and seldom read them.
+// Returns what a rerun saw otherwise than the first run did, and may have acted on. Files that are logs by their names
+// do not count, because programs write them and seldom read them.
 std::vector<std::filesystem::path> otherwise(const Beginning::Since& since);
 
 // Returns a sentence for the report about what reruns did not see, or saw changed; empty if there is nothing to say.

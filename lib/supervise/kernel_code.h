@@ -1,5 +1,5 @@
-// The machine code of kernels: read from cubins, disassembled with NVIDIA's disassembler, and stored for reports, which run
-// no tools. The disassembler comes with the toolkit rather than the driver, so nothing may depend on it.
+// The machine code of kernels: read from cubins, disassembled with NVIDIA's disassembler, and stored for reports, which
+// run no tools. The disassembler comes with the toolkit rather than the driver, so nothing may depend on it.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std
 // Finds the source lines of two instructions of a kernel in the images in `modules`, and stores them in the race.
 void add_lines(session::KernelRace& race, const std::string& kernel, const std::filesystem::path& modules);
 
-// Returns the mangled names of the kernels among the candidates of failures with an address error, and of those nodes of
-// graphs about which only the code says whether they use memory of another tensor.
+// Returns the mangled names of the kernels among the candidates of failures with an address error, and of those nodes
+// of graphs about which only the code says whether they use memory of another tensor.
 std::vector<std::string> suspected_kernels(diagnose::SessionState& state);
 
 // Returns all code of these kernels. `modules` is the folder where the recorder stores images. Omits a kernel if some

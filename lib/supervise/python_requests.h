@@ -23,8 +23,8 @@ struct NansOptions {
 };
 
 // Each function writes Python code for a run, and returns variables for the command's environment. In the order of the
-// functions, this code checks for elements that are not finite, finds races, traces bad values to their origin, or finds
-// graphs that use memory of other tensors. The last two can run beside the recorder.
+// functions, this code checks for elements that are not finite, finds races, traces bad values to their origin, or
+// finds graphs that use memory of other tensors. The last two can run beside the recorder.
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer);
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer);

@@ -1,5 +1,5 @@
-// Looks for races between streams while the target runs. One thread reads the target's rings and collects the races, and
-// another finds out from the machine code of kernels how they use their parameters.
+// Looks for races between streams while the target runs. One thread reads the target's rings and collects the races,
+// and another finds out from the machine code of kernels how they use their parameters.
 #pragma once
 
 #include <atomic>

@@ -69,8 +69,8 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   return manifest;
 }
 
-// Returns whether a CUDA runtime is linked into the executable, as nvcc does by default. Every runtime can print the name
-// of this error.
+// Returns whether a CUDA runtime is linked into the executable, as nvcc does by default. Every runtime can print the
+// name of this error.
 bool has_runtime(const std::filesystem::path& executable) {
   std::error_code error;
   const base::FileDescriptor file = base::open_plain(std::filesystem::canonical(executable, error));

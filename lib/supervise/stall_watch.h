@@ -1,7 +1,7 @@
-// Finds runs that hang, and operations that hang while the program runs (`--on-hang=report`) or when a signal asks it to
-// end. Reads only the program's area in shared memory: a few words of each stream at every check, and the records only
-// when an operation has been unfinished for a long time. If in doubt, reports nothing. Use only on the launcher's main
-// thread.
+// Finds runs that hang, and operations that hang while the program runs (`--on-hang=report`) or when a signal asks it
+// to end. Reads only the program's area in shared memory: a few words of each stream at every check, and the records
+// only when an operation has been unfinished for a long time. If in doubt, reports nothing. Use only on the launcher's
+// main thread.
 #pragma once
 
 #include <chrono>
@@ -79,7 +79,8 @@ class StallWatch {
 // only, is stopped or in a debugger, or is in an unknown state.
 class HangWatch {
  public:
-  // `dumps`: the folder in which the driver writes GPU core dumps; empty if it writes none. A dump that grows is progress.
+  // `dumps`: the folder in which the driver writes GPU core dumps; empty if it writes none. A dump that grows is
+  // progress.
   HangWatch(const launch::Arena& arena, double seconds, std::filesystem::path dumps);
 
   // Checks the run, at most once per interval(). Returns true if the run hangs.

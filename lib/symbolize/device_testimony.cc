@@ -100,8 +100,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
 }
 
-// Each process that the driver killed, or that was asked for a dump, left its own core dump. Reads the first dump that has
-// a failure completely, and only the failure from each of the others.
+// Each process that the driver killed, or that was asked for a dump, left its own core dump. Reads the first dump that
+// has a failure completely, and only the failure from each of the others.
 void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
   constexpr std::size_t kMostRead = 256;
   session::Pass pass;

@@ -74,8 +74,8 @@ class DwarfLines {
   // relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
-  // Returns the name of the variable or parameter, of the function at `address`, that contains the byte at this distance
-  // below the end of the function's frame (DWARF's CFA). Empty if there is none.
+  // Returns the name of the variable or parameter, of the function at `address`, that contains the byte at this
+  // distance below the end of the function's frame (DWARF's CFA). Empty if there is none.
   std::string variable(std::uint64_t address, std::uint64_t below);
 
   // Returns whether the linker folded functions with identical code into one at `address`. `names` are the symbols at

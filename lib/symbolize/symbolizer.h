@@ -27,8 +27,8 @@ class Symbolizer {
   // `process` must belong to the session, and `site` to `process`.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
-  // Returns the name of a variable on the native stack of `site`, which is in the frame with this 1-based number, at this
-  // distance below the frame's end (DWARF's CFA). Empty if it is unknown.
+  // Returns the name of a variable on the native stack of `site`, which is in the frame with this 1-based number, at
+  // this distance below the frame's end (DWARF's CFA). Empty if it is unknown.
   std::string variable(const session::Process& process, std::uint32_t site, std::uint32_t frame, std::uint64_t below);
 
   // Returns the stack that PyTorch stored when it created an autograd node.

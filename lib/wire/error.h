@@ -91,8 +91,8 @@ inline constexpr Field<std::uint32_t, 132> kOfCall;
 // query them.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
-// For a launch (kLaunch) that failed for another reason: the most threads of a block and the most bytes of dynamic shared
-// memory that the kernel allows. 0 if unknown.
+// For a launch (kLaunch) that failed for another reason: the most threads of a block and the most bytes of dynamic
+// shared memory that the kernel allows. 0 if unknown.
 inline constexpr Field<std::uint64_t, 136> kMostThreads;
 inline constexpr Field<std::uint64_t, 144> kMostShared;
 

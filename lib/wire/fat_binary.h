@@ -75,8 +75,8 @@ inline std::size_t size_decompressed(const Entry& entry, std::size_t most) {
              : static_cast<std::size_t>(entry.decompressed);
 }
 
-// The system's library that decompresses an entry, and its function. Open the library only for this purpose, because the
-// recorder must not depend on it.
+// The system's library that decompresses an entry, and its function. Open the library only for this purpose, because
+// the recorder must not depend on it.
 inline const char* library_for(const Entry& entry) { return entry.is_lz4() ? "liblz4.so.1" : "libzstd.so.1"; }
 inline const char* function_for(const Entry& entry) {
   return entry.is_lz4() ? "LZ4_decompress_safe" : "ZSTD_decompress";

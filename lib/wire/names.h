@@ -262,9 +262,9 @@ constexpr bool is_made_by_program(std::string_view path) {
 
 // Recognises kernels by their names.
 //
-// In PyTorch and other frameworks, the names of kernels that raise a device-side assert if an index or a value is out of
-// range contain certain words. The recorder puts markers around launches of these kernels. After an assert, the analysis
-// suspects them first, although a name proves nothing.
+// In PyTorch and other frameworks, the names of kernels that raise a device-side assert if an index or a value is out
+// of range contain certain words. The recorder puts markers around launches of these kernels. After an assert, the
+// analysis suspects them first, although a name proves nothing.
 namespace cudadiag::wire {
 
 inline bool checks_its_data(std::string_view kernel) {
@@ -285,8 +285,8 @@ inline bool is_of_nccl(std::string_view kernel) {
   return false;
 }
 
-// Returns whether the mangled name is that of a kernel of PyTorch or of one of NVIDIA's libraries. Templates that a program
-// instantiates with its own code, such as those of CUTLASS and CUB, do not count.
+// Returns whether the mangled name is that of a kernel of PyTorch or of one of NVIDIA's libraries. Templates that a
+// program instantiates with its own code, such as those of CUTLASS and CUB, do not count.
 inline bool is_of_library(std::string_view kernel) {
   for (const std::string_view part :
        {"2at6native", "cublas", "cudnn", "cusparse", "cufft", "_xmma_", "ncclDevKernel"}) {

@@ -26,17 +26,17 @@
 //                     CUgraphExec; copies and memsets: word 1 destination, word 2 source, word 3 bytes; event nodes:
 //                     word 1 CUevent. The record of its parameters or rows precedes it. If word 0 is 0: one copy of the
 //                     batch whose record follows in the same ring; source 0: not given; bytes 0: unknown; type:
-//                     SourceOrder. If the type has kHasEnded: the memory at word 1, which the node uses, has ended; word
-//                     2: Ended | kIsSource << 32 if the node reads it | frame << 40; word 3: how far it is below the end
-//                     of that frame (DWARF's CFA). `frame` is the 1-based number of the variable's function in the
-//                     native stack of the site; 0 if unknown. The graph's launch follows in the same ring
+//                     SourceOrder. If the type has kHasEnded: the memory at word 1, which the node uses, has ended;
+//                     word 2: Ended | kIsSource << 32 if the node reads it | frame << 40; word 3: how far it is below
+//                     the end of that frame (DWARF's CFA). `frame` is the 1-based number of the variable's function in
+//                     the native stack of the site; 0 if unknown. The graph's launch follows in the same ring
 //    source_watched   the recorder watches the source of the copy, or those of the graph's copies, whose record follows
 //                     in the same ring; word 0: 1-based number of this watch
-//    source_changed   a watched source changed before its copy or graph began; word 0: number of the watch; words 1 and 2:
-//                     address of the first byte known to have changed, and of the byte after the last one; word 3:
-//                     number of bytes; offset 0: SourceChange; offsets 1 and 2: sites of the last call of the issuing thread
-//                     at which the source was unchanged, and of its next call, before which it had changed; 0 if
-//                     unknown
+//    source_changed   a watched source changed before its copy or graph began; word 0: number of the watch; words 1 and
+//                     2: address of the first byte known to have changed, and of the byte after the last one; word 3:
+//                     number of bytes; offset 0: SourceChange; offsets 1 and 2: sites of the last call of the issuing
+//                     thread at which the source was unchanged, and of its next call, before which it had changed; 0
+//                     if unknown
 //    array_made       word 0: CUarray; word 1: bytes of a row, or 0 if the array was destroyed; word 2:
 //                     rows | layers << 32; word 3: bytes of an element
 //    image_made       word 0: handle of a texture or surface; word 1: its CUarray or address, or 0 if it was destroyed;

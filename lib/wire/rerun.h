@@ -185,9 +185,11 @@ inline constexpr std::size_t kMostLines = 64;
 //  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
 //    Two operators use the same bytes in no defined order: "bytes" bytes, between "begin" and "end".
 //
-// In a run of `cudadiag run --graph-memory` (lib/python/cudadiag_hook/races/graph_memory.py), also "checking" and "note":
+// In a run of `cudadiag run --graph-memory` (lib/python/cudadiag_hook/races/graph_memory.py), also "checking" and
+// "note":
 //
-// {"kind":"recycled", "graph":N, "node":N, "offset":N, "address":N, "begin":N, "bytes":N, "stacks":[FREED,TAKEN,REPLAY]}
+// {"kind":"recycled", "graph":N, "node":N, "offset":N, "address":N, "begin":N, "bytes":N,
+//  "stacks":[FREED,TAKEN,REPLAY]}
 //    The thread replays a graph. "node" (an index) of "graph" (an intern id) has the address in its parameters, at byte
 //    "offset". When the graph was instantiated, the address was in a block of "bytes" bytes of PyTorch's allocator.
 //    FREED gave the block back, and TAKEN got it, or a part of it, for another tensor.

@@ -1,10 +1,10 @@
 // The description of a kernel launch that a rerun saved before the launch was issued. It is the file `description` in
 // the folder `launch-PID` of its pass, next to `image` and `memory-N`. It consists of a header and records:
 //
-//    0           8         12       16                    0        4        8                  8 + length, rounded up to 8
-//    +-----------+---------+--------+                     +--------+--------+------------------+
-//    | magic     | version | 0      |                     | kind   | length | payload          |
-//    +-----------+---------+--------+                     +--------+--------+------------------+
+//    0           8         12       16               0        4        8                  8 + length, rounded up to 8
+//    +-----------+---------+--------+                +--------+--------+------------------+
+//    | magic     | version | 0      |                | kind   | length | payload          |
+//    +-----------+---------+--------+                +--------+--------+------------------+
 //
 // `failed` is the last record. Without it, the launch did not fail, or the process died before it could add the record.
 #pragma once

@@ -30,8 +30,8 @@ inline Key of_code(std::string_view file, std::string_view qualified_name, std::
   return mix(mix(key, of_text(qualified_name)), first_line) | 1;
 }
 
-// Frames of these modules are not part of a stack's key. The driver and CUPTI stand between a call and the recorder only
-// if CUPTI observes the program.
+// Frames of these modules are not part of a stack's key. The driver and CUPTI stand between a call and the recorder
+// only if CUPTI observes the program.
 inline constexpr Key kLeftOut = 2;
 
 inline Key of_module(std::string_view path, std::span<const std::byte> build_id) {

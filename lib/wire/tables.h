@@ -175,8 +175,8 @@ inline constexpr Field<std::uint32_t, 60> kFreedStream;
 // each.
 //
 // `copied` has the contents of small copies from host memory: kernels may read addresses and indices from them. The
-// destination selects the slot of 4,096 bytes, so a table that is filled again replaces itself. Copies that contain what
-// looks like an address use the first half of the slots, so that others never replace them.
+// destination selects the slot of 4,096 bytes, so a table that is filled again replaces itself. Copies that contain
+// what looks like an address use the first half of the slots, so that others never replace them.
 //
 //    0        8        12      16                   4,096
 //    +--------+--------+-------+--------------------+

@@ -1,8 +1,8 @@
 // The simulated libnvidia-ml. CUDADIAG_SIM_GPU_PROCESS gives the pid and the bytes of another process that uses the
 // first device, such as "4800:104857600". If the variable is unset, no other process uses the device. CUDADIAG_SIM_MIG
 // gives the MIG mode of each device as 0, 1 or - (not supported), such as "10-"; by default, there is one device with
-// mode 0. CUDADIAG_SIM_XID gives the Xid of the only event of the first device, which occurs at once; by default, there is
-// none.
+// mode 0. CUDADIAG_SIM_XID gives the Xid of the only event of the first device, which occurs at once; by default, there
+// is none.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

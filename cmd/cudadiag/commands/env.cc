@@ -68,7 +68,8 @@ void add_env(CLI::App& app, int& status) {
                  "get a GPU core dump of the process, and end it at its first GPU exception")
       ->excludes(command->get_option("--watch-by"));
   command->add_flag("--end-on-failure", options->record.end_on_failure, "end a process after its first sticky error");
-  // A command started inside the program would share its descriptors, and end as a child that the program does not know.
+  // A command started inside the program would share its descriptors, and end as a child that the program does not
+  // know.
   command
       ->add_option_function<std::string>("--on-failure",
                                          [](const std::string&) {

@@ -1,4 +1,5 @@
-// `cudadiag status`: shows what a run is waiting for now, with --follow what it is doing, updated every second, and with
+// `cudadiag status`: shows what a run is waiting for now, with --follow what it is doing, updated every second, and
+// with
 // --check whether it makes progress.
 #include "diagnose/status.h"
 

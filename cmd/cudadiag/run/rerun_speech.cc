@@ -350,8 +350,8 @@ class Asking {
   }
 
  private:
-  // Nobody can have read the question before an earlier line, so that line is not an answer. Asks again. A line that was
-  // begun earlier but is ended later counts.
+  // Nobody can have read the question before an earlier line, so that line is not an answer. Asks again. A line that
+  // was begun earlier but is ended later counts.
   void start_heeding() {
     heeded_ = true;
     pollfd early{input_, POLLIN, 0};

@@ -1,5 +1,6 @@
-// Diagnoses a session, and writes the report to files: as JSON, as the page of `cudadiag report --html`, and as the bundle
-// of `--bundle`, which has the report, the versions and the program's script for an issue tracker, without private data.
+// Diagnoses a session, and writes the report to files: as JSON, as the page of `cudadiag report --html`, and as the
+// bundle of `--bundle`, which has the report, the versions and the program's script for an issue tracker, without
+// private data.
 #pragma once
 
 #include <string>

@@ -63,8 +63,8 @@ struct SessionSummary {
 
 using ReadSession = std::function<const base::Result<session::Session>&()>;
 
-// Returns the cached summary. Opens the session, computes the summary and stores it if the session has been rerun since,
-// or if another build of cudadiag stored the summary. Returns an empty summary if the session cannot be read.
+// Returns the cached summary. Opens the session, computes the summary and stores it if the session has been rerun
+// since, or if another build of cudadiag stored the summary. Returns an empty summary if the session cannot be read.
 SessionSummary summary_of(const std::filesystem::path& folder, const ReadSession& open);
 
 // `ended`: the processes have ended, but no launcher saw how. `unfinished`: it is unknown whether they have.
@@ -92,7 +92,8 @@ std::string list_text(const std::vector<ListedSession>& sessions, std::optional<
 // The schema is "cudadiag.list/1".
 std::string list_json(const std::vector<ListedSession>& sessions);
 
-// Says which old sessions were removed. `removed` has the names that session::retain() returned for the folder `root`. Prints nothing if it is empty.
+// Says which old sessions were removed. `removed` has the names that session::retain() returned for the folder `root`.
+// Prints nothing if it is empty.
 void print_removed(const std::vector<std::string>& removed, const std::filesystem::path& root);
 
 }  // namespace cudadiag::command

@@ -88,8 +88,8 @@ std::string floats_of(std::uint64_t word) {
   return usual(halves[0]) && usual(halves[1]) ? fmt::format("{:.4g} and {:.4g}", halves[0], halves[1]) : "";
 }
 
-// The address is too high for any memory, or the hardware says that it is in no address space. Code that uses the windows
-// of shared or local memory computes addresses, and does not load them.
+// The address is too high for any memory, or the hardware says that it is in no address space. Code that uses the
+// windows of shared or local memory computes addresses, and does not load them.
 bool no_address(const Case& failed, Facts& facts) {
   if (!failed.finding.access) return false;
   const Access& access = *failed.finding.access;

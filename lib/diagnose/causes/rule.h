@@ -69,8 +69,8 @@ struct Explanation : diagnose::Cause {
   std::vector<std::string> fix;
 };
 
-// Tries the rules of a table in order and takes the first match. A wrong cause is worse than none, so if no rule matches,
-// the finding has no cause.
+// Tries the rules of a table in order and takes the first match. A wrong cause is worse than none, so if no rule
+// matches, the finding has no cause.
 std::optional<Explanation> explain(const Case& failed);
 
 // Returns the id of every rule, each once, in the order of the table.

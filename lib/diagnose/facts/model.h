@@ -1,6 +1,6 @@
-// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (diagnosis.cc) builds it;
-// the writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In JSON, optional
-// members are null or empty, never absent.
+// The model: the data of a report, which the writers print as text, JSON, SARIF and HTML. `diagnose` (diagnosis.cc)
+// builds it; the writers only format it. The members follow the contract "cudadiag.report/1" (report.schema.json). In
+// JSON, optional members are null or empty, never absent.
 #pragma once
 
 #include <algorithm>
@@ -155,8 +155,8 @@ struct Access {
   std::optional<Location> written{};  // the line of that operation (also in `related`)
 };
 
-// Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of parameter
-// 1's memory" if the pointer was read from memory.
+// Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of
+// parameter 1's memory" if the pointer was read from memory.
 std::string through_words(const Access& access);
 
 // The call that returned the error, if no GPU work failed.

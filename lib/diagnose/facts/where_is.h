@@ -4,8 +4,8 @@
 // grid and parameters. In a dump, each failing thread has one address; the code gives a range for all threads. If the
 // dump comes from a rerun, its addresses are first moved by the difference between the two values of the pointer.
 //
-// A relation alone does not mean that the access failed: GPUs map memory in pages of 2 MiB, and drivers keep more mapped
-// than they hand out. access_by_code.cc decides which accesses are certain to fail.
+// A relation alone does not mean that the access failed: GPUs map memory in pages of 2 MiB, and drivers keep more
+// mapped than they hand out. access_by_code.cc decides which accesses are certain to fail.
 #pragma once
 
 #include <cstdint>

@@ -437,9 +437,9 @@ CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor)
   return call.refuse(EPERM, seen.path.native());
 }
 
-// Only requests that are not harmless on every descriptor come here. The rerun's devices, but for /dev/random, and objects
-// without a name get all of them. Its own files get none: most concern the whole file system, and a flag can make a file
-// impossible to remove.
+// Only requests that are not harmless on every descriptor come here. The rerun's devices, but for /dev/random, and
+// objects without a name get all of them. Its own files get none: most concern the whole file system, and a flag can
+// make a file impossible to remove.
 CallJudge::Verdict CallJudge::judge_control(const Call& call) {
   const SeenPath seen = see_descriptor(call.thread, call.integer(0));
   if (seen.error != 0) return call.refuse_unchecked(seen);

@@ -26,8 +26,8 @@ struct Endpoint;
 
 class CallJudge {
  public:
-  // `owner`: the process from which all processes of the rerun descend. Calls `on_made` for each file and folder that it
-  // creates in shared memory. `overlays`: null if the rerun has none; must outlive this object.
+  // `owner`: the process from which all processes of the rerun descend. Calls `on_made` for each file and folder that
+  // it creates in shared memory. `overlays`: null if the rerun has none; must outlive this object.
   CallJudge(Isolation isolation, pid_t owner, int landlock_version,
             std::function<void(const FileIdentity&)> on_made = {}, const Overlays* overlays = nullptr);
 
@@ -91,8 +91,8 @@ class CallJudge {
   bool copies_whole() const { return overlays_ != nullptr && overlays_->copies_whole(); }
   SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
 
-  // Returns true if the kernel would refuse to change this file even without isolation, because the user lacks the rights
-  // or the file system is read-only.
+  // Returns true if the kernel would refuse to change this file even without isolation, because the user lacks the
+  // rights or the file system is read-only.
   bool is_refused_anyway(const std::filesystem::path& path) const;
 
   Isolation isolation_;

@@ -130,8 +130,8 @@ constexpr HarmlessRequest only(std::uint32_t request) { return {~0u, request}; }
 constexpr HarmlessRequest kHarmless[] = {
     // NVIDIA's requests have type 'F' and both directions. Framebuffers use this type without a direction.
     {0xc000ff00, 0xc0004600},
-    // Requests of NVIDIA's unified memory driver are plain numbers. The supervisor checks those below 32, which programs
-    // issue when they start, because SCSI disks use the same numbers.
+    // Requests of NVIDIA's unified memory driver are plain numbers. The supervisor checks those below 32, which
+    // programs issue when they start, because SCSI disks use the same numbers.
     {0xffffffe0, 0x20},
     {0xffffffc0, 0x40},
     // Requests of the GPU in WSL have type 'G' and both directions.

@@ -1,7 +1,7 @@
-// The system calls that an isolated rerun may issue, and those that must be checked before the kernel executes them. The
-// first table contains every call that can change something outside the rerun, even if Landlock covers the call. The
-// second one contains the calls that need no check. The seccomp filter is built from these constant tables, and refuses
-// all other calls.
+// The system calls that an isolated rerun may issue, and those that must be checked before the kernel executes them.
+// The first table contains every call that can change something outside the rerun, even if Landlock covers the call.
+// The second one contains the calls that need no check. The seccomp filter is built from these constant tables, and
+// refuses all other calls.
 #pragma once
 
 #include <linux/filter.h>

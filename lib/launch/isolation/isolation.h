@@ -54,9 +54,9 @@ Isolation isolation_of(const std::vector<std::string>& words);
 // Returns true if `path` is in `folders` or below one of them.
 bool is_below(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders);
 
-// Starts a rerun's target from a separate thread, which is confined if isolation is requested. The thread stays confined
-// and never exits. The target opens the arena through this thread's /proc entry, because a confined process cannot access
-// the memory of another process.
+// Starts a rerun's target from a separate thread, which is confined if isolation is requested. The thread stays
+// confined and never exits. The target opens the arena through this thread's /proc entry, because a confined process
+// cannot access the memory of another process.
 struct ConfinedStart {
   std::string path;
   std::vector<std::string> arguments;    // argv

@@ -1,5 +1,5 @@
-// Moves a rerun to namespaces of its own: a private network, which is cut off from all programs outside it, and the mounts
-// of its overlays (overlays.h). Also decodes the addresses that the rerun connects to.
+// Moves a rerun to namespaces of its own: a private network, which is cut off from all programs outside it, and the
+// mounts of its overlays (overlays.h). Also decodes the addresses that the rerun connects to.
 #pragma once
 
 #include <sys/types.h>
@@ -21,8 +21,8 @@ enum class Entry { refused, direct, in_user_namespace };
 // which it can do nothing, so try in a child process first. The process must have only one thread.
 Entry enter_namespace(int kind);
 
-// The private network has only the loopback interface. This machine's addresses are added to that interface, so processes
-// of the rerun can reach each other by the host's name.
+// The private network has only the loopback interface. This machine's addresses are added to that interface, so
+// processes of the rerun can reach each other by the host's name.
 
 // Tries to create a private network in a child process, because some security modules allow a user namespace but refuse
 // every action inside it.

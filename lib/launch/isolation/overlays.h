@@ -2,12 +2,12 @@
 // place of each folder tree that the program may write to. Everything else is mounted read-only. The folder of the
 // session shows only the folder of the rerun's own pass.
 //
-// Root with CAP_SYS_ADMIN gets an overlay for each folder of "/" and for each other disk. What the rerun writes goes to a
-// tmpfs, which disappears with the namespace, even if every process of cudadiag is killed.
+// Root with CAP_SYS_ADMIN gets an overlay for each folder of "/" and for each other disk. What the rerun writes goes to
+// a tmpfs, which disappears with the namespace, even if every process of cudadiag is killed.
 //
-// Other users get them in a user namespace, in which the kernel permits less: a tree may have no mounts in it, and files
-// of other users, or of other groups than the user's first, cannot be written. Therefore, the trees are the user's own
-// folders in which programs write.
+// Other users get them in a user namespace, in which the kernel permits less: a tree may have no mounts in it, and
+// files of other users, or of other groups than the user's first, cannot be written. Therefore, the trees are the
+// user's own folders in which programs write.
 //
 // A tree that cannot have an overlay, such as one on two layers of overlays already, is read-only.
 #pragma once
@@ -40,8 +40,8 @@ class Overlays {
 
   // The folders with overlays: absolute and without symbolic links.
   const std::vector<std::filesystem::path>& trees() const { return trees_; }
-  // Returns true if files of this mount, as numbered by statx(), are the rerun's own: it is an overlay, or the folder of
-  // the pass. A descriptor from outside can lead to another mount of the same tree.
+  // Returns true if files of this mount, as numbered by statx(), are the rerun's own: it is an overlay, or the folder
+  // of the pass. A descriptor from outside can lead to another mount of the same tree.
   bool owns(std::uint64_t mount) const { return mounts_.contains(mount); }
   // Returns true if it was read-only before, so that the program could not have written there either.
   bool was_read_only(const std::filesystem::path& path) const;

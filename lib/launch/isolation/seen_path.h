@@ -1,6 +1,6 @@
-// Resolves a path as a thread of another process sees it, and reads the thread's memory. The path is relative to that thread's working folder or
-// descriptor, and /proc/self refers to that thread's process, however the path spells it. Opens nothing but handles
-// (O_PATH), mounts nothing, and asks file servers only for names that their caches lack.
+// Resolves a path as a thread of another process sees it, and reads the thread's memory. The path is relative to that
+// thread's working folder or descriptor, and /proc/self refers to that thread's process, however the path spells it.
+// Opens nothing but handles (O_PATH), mounts nothing, and asks file servers only for names that their caches lack.
 #pragma once
 
 #include <sys/stat.h>

@@ -20,9 +20,9 @@ namespace cudadiag::record {
 // the memory again. It is known only while cudadiag looks for races.
 //
 // A variable has ended if its function has returned. The function's return address lies on the stack, and does not
-// change before the function returns. The variable has therefore ended if another word is there now, or if its thread or
-// stack no longer exists. A new call of the same function from the same place looks like the old call, so nothing is concluded
-// then. After a call from elsewhere, a new variable may be at the old one's place, so the answer is inferred.
+// change before the function returns. The variable has therefore ended if another word is there now, or if its thread
+// or stack no longer exists. A new call of the same function from the same place looks like the old call, so nothing is
+// concluded then. After a call from elsewhere, a new variable may be at the old one's place, so the answer is inferred.
 //
 // Blocks on the heap are not followed. To see free(), the recorder would have to change addresses in the program's
 // modules. Programs compare and replace such addresses, and then abort or behave differently.

@@ -30,8 +30,8 @@ bool parameter_at(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel
           driver.kernel_get_param_info(kernel.kern, parameter, &offset, &size) == CUDA_SUCCESS);
 }
 
-// Calls each(offset, address, size) for every word of a node's parameters that may be a pointer. `size`: of the parameter
-// that contains the word.
+// Calls each(offset, address, size) for every word of a node's parameters that may be a pointer. `size`: of the
+// parameter that contains the word.
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;

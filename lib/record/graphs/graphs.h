@@ -45,8 +45,8 @@ struct GraphPointer {
 std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
                            std::span<GraphPointer> to);
 
-// Gives the addresses in the nodes of graphs to the Python hook (graph_memory.py), which knows the framework's blocks. The
-// hook reads the list after each call that may instantiate a graph. Entries beyond the limit are dropped.
+// Gives the addresses in the nodes of graphs to the Python hook (graph_memory.py), which knows the framework's blocks.
+// The hook reads the list after each call that may instantiate a graph. Entries beyond the limit are dropped.
 class NodeAddresses {
  public:
   // Returns the list for the Python hook, or null if memory is short. The recorder adds to it from now on, and

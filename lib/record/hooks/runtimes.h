@@ -36,8 +36,8 @@ class Runtimes {
 
   // Calls `visit` with the path of each module with a runtime that hooks cannot redirect: a module that belongs to the
   // user's code and has a runtime linked into it, or a libcudart.so of an unknown version. Does not read a module again
-  // unless `visit` returned false for it. Returns whether any of the modules, read before or not, calls a shared runtime.
-  // With hooks, errors that this runtime keeps to itself can be missed if the program does not check them. If
+  // unless `visit` returned false for it. Returns whether any of the modules, read before or not, calls a shared
+  // runtime. With hooks, errors that this runtime keeps to itself can be missed if the program does not check them. If
   // `looks_for_callers` is false, returns false.
   static bool each_unseen(bool (*visit)(const char* path, void* data), void* data, bool looks_for_callers = false);
 

@@ -42,7 +42,8 @@ class Passage {
  public:
   static constexpr std::uint32_t kMostCalls = 1024;
 
-  // How a call is watched. A simple call is a driver call that issues work, and has no effect that the hooks must report.
+  // How a call is watched. A simple call is a driver call that issues work, and has no effect that the hooks must
+  // report.
   enum class Watched : std::uint8_t { no, yes, simple };
   static Watched watched(CUpti_CallbackDomain domain, std::uint32_t call) {
     return watched_[index(domain)][call].load(std::memory_order_acquire);

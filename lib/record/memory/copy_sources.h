@@ -4,8 +4,8 @@
 // When that function runs, all work ordered before the copy has finished, and the copy has not begun. The function
 // compares the source with the saved bytes, holds the stream for a while, and compares again.
 //
-// A copy in a graph may begin long after the graph. The sources of all copies in a graph are saved together, and a second
-// host function after the graph compares them once more.
+// A copy in a graph may begin long after the graph. The sources of all copies in a graph are saved together, and a
+// second host function after the graph compares them once more.
 //
 // The issuing thread compares, too, at ENTER and EXIT of its recorded calls, until it sees a change. If the change came
 // between two of its calls, their sites are known. If it came during a call, another thread has made it. These
@@ -20,8 +20,8 @@
 // The host function makes no CUDA calls, takes no lock and allocates nothing. A stream under capture is not watched.
 //
 // The sampled form (sample()) queues no host function and holds no stream. At each call site, it watches one copy in N.
-// A completion marker follows the copy. A change is seen if it comes while this marker is unwritten. It is reported once
-// the marker is written, if neither the GPU nor a correct host can have made it:
+// A completion marker follows the copy. A change is seen if it comes while this marker is unwritten. It is reported
+// once the marker is written, if neither the GPU nor a correct host can have made it:
 //  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
 //    host (HostReach).
 //  - A correct host may fill the source before the copy has begun, and then let it begin: a kernel before the copy may
@@ -53,7 +53,8 @@ namespace cudadiag::record {
 // spread evenly.
 //
 // The memory belongs to the program, which may have unmapped it, so each page is probed first. Pageable memory can be
-// unmapped even between the probe and the read, so the kernel reads it. The class takes no locks, and allocates nothing.
+// unmapped even between the probe and the read, so the kernel reads it. The class takes no locks, and allocates
+// nothing.
 struct SourceRows {
   std::uint64_t address = 0, width = 0, pitch = 0, rows = 1;
   bool pageable = false;
@@ -77,8 +78,8 @@ class SourceSnapshot {
   };
   // Returns false if a part of the source cannot be read.
   bool compare(Difference& difference);
-  // Compares at most kPart bytes at kMostParts places with the snapshot, and adds the effort in bytes to `effort`. Returns
-  // false if they cannot be read. Another thread may call compare() meanwhile.
+  // Compares at most kPart bytes at kMostParts places with the snapshot, and adds the effort in bytes to `effort`.
+  // Returns false if they cannot be read. Another thread may call compare() meanwhile.
   bool is_same(std::size_t& effort, bool& same) const;
 
  private:
@@ -113,8 +114,8 @@ class PinnedRanges {
   // Removes the range that begins at the address. Returns the end of the range, or `begin` if the range is unknown.
   std::uint64_t gone(std::uint64_t begin);
   void clear();
-  // Adds a range of any memory, joined with the ranges that it meets. Such a range never goes. Returns false if the table
-  // is full.
+  // Adds a range of any memory, joined with the ranges that it meets. Such a range never goes. Returns false if the
+  // table is full.
   bool join(std::uint64_t begin, std::uint64_t end);
   bool meet(std::uint64_t begin, std::uint64_t end) const;
   bool contain(std::uint64_t begin, std::uint64_t end) const { return begin < end && end <= end_around(begin); }
@@ -192,8 +193,8 @@ class CopySources {
     std::uint32_t site;
     std::uint16_t thread;
   };
-  // Call this at ENTER of an asynchronous copy out of pinned memory, or of a graph launch. `stream` is the call's stream,
-  // which must not be under capture. Returns a number for the watch, or 0 if the sources are not watched. With
+  // Call this at ENTER of an asynchronous copy out of pinned memory, or of a graph launch. `stream` is the call's
+  // stream, which must not be under capture. Returns a number for the watch, or 0 if the sources are not watched. With
   // Until::end, ends() must follow once the call has returned.
   std::uint64_t watch(Issuer issuer, CUstream stream, const SourceRows* sources, std::size_t count,
                       Until until = Until::begin);
@@ -250,8 +251,8 @@ class CopySources {
   struct Change {
     std::uint64_t number, begin, end, bytes;
     bool while_held, sampled, after_begin;
-    // The sites of the calls of this thread after which the source was unchanged, and before which it had changed. 0: no
-    // such call.
+    // The sites of the calls of this thread after which the source was unchanged, and before which it had changed. 0:
+    // no such call.
     std::uint32_t unchanged, changed;
     std::uint16_t thread;
     bool others_ran;  // other threads of the process ran between these calls

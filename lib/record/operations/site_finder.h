@@ -119,9 +119,9 @@ class SiteFinder {
   // Every launch reads these members, so they are small and adjacent.
   Stacks wanted_{};
   std::atomic<bool> has_python_ = false;
-  // Whether the process must still be searched for a Python interpreter. If an interpreter is loaded at start, the search
-  // takes place then, so that each thread's first operations have Python stacks. Otherwise, it takes place at the first
-  // operation.
+  // Whether the process must still be searched for a Python interpreter. If an interpreter is loaded at start, the
+  // search takes place then, so that each thread's first operations have Python stacks. Otherwise, it takes place at
+  // the first operation.
   std::atomic<bool> seeks_python_ = false;
   std::atomic<std::uint64_t> unloads_ = 0;  // how many times code was unloaded
   std::byte* counts_ = nullptr;             // the area's region `sites`

@@ -84,8 +84,8 @@ std::uint32_t Streams::new_page(std::uint32_t context_place) {
   return kNotReady;
 }
 
-// Since Linux 6.5, the driver cannot pin the memory of a file on a disk. The words are then memory of this process, which
-// readers do not see before the freeze.
+// Since Linux 6.5, the driver cannot pin the memory of a file on a disk. The words are then memory of this process,
+// which readers do not see before the freeze.
 bool Streams::keep_words_private() {
   const LockGuard lock(mutex_);
   const bool works = std::any_of(pages_.begin(), pages_.end(), [](const Page& page) { return page.device != 0; });

@@ -106,7 +106,8 @@ ssize_t read_thread_file(const char* thread, const char* name, char (&text)[kSiz
   return size;
 }
 
-// Calls `visit` for each thread, with its id as a number and as text. Returns false if the system has no list of threads.
+// Calls `visit` for each thread, with its id as a number and as text. Returns false if the system has no list of
+// threads.
 template <typename Visit>
 bool each_thread(Visit visit) {
   const Uncancelled uncancelled;

@@ -135,8 +135,9 @@ struct DriverThreads {
   bool contain(long id) const { return id != 0 && (id == ids[0] || id == ids[1]); }
 };
 
-// Finds the driver's threads among those of the process. The thread that runs host functions has no name of its own. The
-// driver creates it at the first host function, so it is the only new thread after that call. Measured with driver 580.
+// Finds the driver's threads among those of the process. The thread that runs host functions has no name of its own.
+// The driver creates it at the first host function, so it is the only new thread after that call. Measured with driver
+// 580.
 class DriverThreadSearch {
  public:
   static constexpr std::size_t kMost = 256;  // threads of the process
@@ -155,8 +156,8 @@ class DriverThreadSearch {
 };
 
 // Finds out whether other threads of the process have run since an earlier time. A thread that has run either has been
-// switched out since, or is still running, or has ended. CPU clocks would not show this: Linux adds up the time of a running thread
-// only now and then.
+// switched out since, or is still running, or has ended. CPU clocks would not show this: Linux adds up the time of a
+// running thread only now and then.
 class OtherThreads {
  public:
   // Threads in `except` do not count.

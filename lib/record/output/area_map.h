@@ -74,7 +74,8 @@ class AreaMap {
   std::byte* arena_ = nullptr;  // header page of the arena; null if the area is a file
 };
 
-// Opens the launcher's arena (wire/area.h), whose path is in an environment variable. `access` is O_RDONLY or O_RDWR. Returns -1 if the arena is missing or cannot be opened.
+// Opens the launcher's arena (wire/area.h), whose path is in an environment variable. `access` is O_RDONLY or O_RDWR.
+// Returns -1 if the arena is missing or cannot be opened.
 int open_arena(int access);
 
 }  // namespace cudadiag::record

@@ -1,5 +1,5 @@
-// The sampled form of RaceRecords (race_records.h): it follows what can reach the sources of copies, and keeps the changes
-// as properties of the process.
+// The sampled form of RaceRecords (race_records.h): it follows what can reach the sources of copies, and keeps the
+// changes as properties of the process.
 #include <stdio.h>
 
 #include <array>

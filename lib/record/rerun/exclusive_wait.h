@@ -5,8 +5,8 @@
 // Every wait polls with a deadline, because a blocking call could not be cancelled. An operation may itself wait for a
 // later operation (NCCL, persistent kernels). If a wait exceeds the time limit, the recorder permanently stops waiting,
 // and leaves a note. The time in which the driver writes a GPU core dump does not count. While any stream is under
-// capture, the recorder does not wait, and while an operation runs alone, no capture can begin. Therefore no call of the
-// recorder can disturb a capture.
+// capture, the recorder does not wait, and while an operation runs alone, no capture can begin. Therefore no call of
+// the recorder can disturb a capture.
 #pragma once
 
 #include <cuda.h>

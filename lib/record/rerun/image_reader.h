@@ -1,5 +1,5 @@
-// Reads images of device code in memory: their sizes, their code for one GPU, and the names of the global variables that
-// they define. An image belongs to the program and may be damaged, so every offset in it is checked.
+// Reads images of device code in memory: their sizes, their code for one GPU, and the names of the global variables
+// that they define. An image belongs to the program and may be damaged, so every offset in it is checked.
 #pragma once
 
 #include <cstddef>

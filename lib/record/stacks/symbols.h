@@ -62,7 +62,8 @@ struct NamedFunction {
 // 64 MiB.
 bool find_in_executable(std::span<NamedFunction> functions);
 
-// Returns whether a section of an executable or library, ".rodata" or ".dynstr", contains the text. Reads at most 64 MiB.
+// Returns whether a section of an executable or library, ".rodata" or ".dynstr", contains the text. Reads at most 64
+// MiB.
 bool has_text(const char* file, const char* section, std::string_view text);
 
 }  // namespace cudadiag::record

@@ -142,8 +142,8 @@ int pid_of(const fs::path& path) {
   return pid > 0 && path.extension() == kPipeSuffix ? pid : 0;
 }
 
-// Requests a dump by writing a byte with any value. Returns false if no process reads the pipe. First creates the file that
-// the recorder removes when the dump is complete.
+// Requests a dump by writing a byte with any value. Returns false if no process reads the pipe. First creates the file
+// that the recorder removes when the dump is complete.
 bool write_to(const fs::path& pipe, const fs::path& request) {
   const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};

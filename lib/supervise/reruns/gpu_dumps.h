@@ -1,5 +1,5 @@
-// GPU core dumps that a rerun leaves: the variables that make the driver write one, requests for a dump of running kernels,
-// and the files.
+// GPU core dumps that a rerun leaves: the variables that make the driver write one, requests for a dump of running
+// kernels, and the files.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace cudadiag::supervise {
 // Makes the driver print each step of writing a dump.
 inline const launch::Variable kShowDumpProgress = {"CUDA_COREDUMP_SHOW_PROGRESS", "1"};
 
-// Returns whether a rerun can be recorded and leave a dump too. It cannot if the preload library is missing or damaged, or
-// if the user's environment has an injection library, or settings for core dumps.
+// Returns whether a rerun can be recorded and leave a dump too. It cannot if the preload library is missing or damaged,
+// or if the user's environment has an injection library, or settings for core dumps.
 bool can_dump_while_recorded();
 
 // Returns variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take
@@ -78,8 +78,8 @@ class DumpRequest {
 // How long the driver may take to write the dumps of a run.
 inline constexpr std::chrono::seconds kDumpPatience{60};
 
-// Requests dumps of all processes whose pipe is in the folder, and waits for them, but at most kDumpPatience, and not after
-// a signal to end.
+// Requests dumps of all processes whose pipe is in the folder, and waits for them, but at most kDumpPatience, and not
+// after a signal to end.
 void request_dump(const std::filesystem::path& folder, launch::SignalRelay& relay);
 // Removes the files of requests, which are of no use once the processes have ended.
 void remove_pipes(const std::filesystem::path& folder);

@@ -1,12 +1,12 @@
 // The table of reruns: for each pass, when it is wanted, how often it runs the command, and what it finds.
 //
 // A rerun repeats the side effects of somebody else's program, and takes as long as the program. Therefore a pass is
-// made only if it can still add a fact, and only once. The table is read by everything that has to agree about this: the
-// offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
+// made only if it can still add a fact, and only once. The table is read by everything that has to agree about this:
+// the offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
 // cudadiag-evidence(7), which a test compares.
 //
-// A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks, and
-// the driver ends the program after the dump. If the driver writes no dump, a device pass follows.
+// A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks,
+// and the driver ends the program after the dump. If the driver writes no dump, a device pass follows.
 //
 // A rerun that confirms a failed assertion of PyTorch also traces its bad value. If it fails in another way, or not at
 // all, it proves nothing, and a rerun that traces nothing follows. A separate rerun traces the value if this one could

@@ -309,7 +309,8 @@ std::optional<Base> base_of(const replay::SavedLaunch& launch, const replay::Ans
 // Nearer to an allocation than this, memory may be mapped that no recorded call allocated (access_by_code.cc).
 constexpr std::uint64_t kMaybeMapped = std::uint64_t{256} << 20;
 
-// Returns whether memory was allocated within `margin` bytes of the pages of the access. The driver maps pages of 2 MiB.
+// Returns whether memory was allocated within `margin` bytes of the pages of the access. The driver maps pages of 2
+// MiB.
 bool may_be_mapped(const replay::SavedLaunch& launch, std::uint64_t address, std::uint64_t bytes,
                    std::uint64_t margin) {
   constexpr std::uint64_t kPage = std::uint64_t{2} << 20;

@@ -1,5 +1,6 @@
-// Replays what a rerun saved, to see whether it fails on its own: the failing call with its tensors, by the script that is
-// stored with it, or the failing launch with its memory. Under compute-sanitizer, the launch shows the failing address.
+// Replays what a rerun saved, to see whether it fails on its own: the failing call with its tensors, by the script that
+// is stored with it, or the failing launch with its memory. Under compute-sanitizer, the launch shows the failing
+// address.
 #pragma once
 
 #include <chrono>

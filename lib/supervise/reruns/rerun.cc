@@ -82,8 +82,8 @@ Start sanitized_start(const RerunSpec& spec, const session::Session& session, co
 }
 
 // A rerun is watched in the same way as the first run, because only the same calls have the same call sites. If the
-// recorder chose, it chooses alike, except that it prefers CUPTI in a run that looks for races. If its hooks saw nothing,
-// the rerun needs CUPTI.
+// recorder chose, it chooses alike, except that it prefers CUPTI in a run that looks for races. If its hooks saw
+// nothing, the rerun needs CUPTI.
 wire::WatchBy way_of_rerun(const session::Session& session) {
   const wire::WatchBy way = wire::watch_by(session.manifest.watch_by);
   if (way != wire::WatchBy::automatic) return way;

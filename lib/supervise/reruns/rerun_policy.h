@@ -1,5 +1,5 @@
-// The conditions of reruns: whether cudadiag may rerun a failed run without asking the user, with which options, and for
-// how long. Without asking, a rerun must be quick and isolated.
+// The conditions of reruns: whether cudadiag may rerun a failed run without asking the user, with which options, and
+// for how long. Without asking, a rerun must be quick and isolated.
 #pragma once
 
 #include <cstdint>

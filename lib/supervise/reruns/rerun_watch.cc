@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 constexpr auto kCourtesy = milliseconds(1000);
 // The same, if RerunWatch::has_told_all().
 constexpr auto kShortCourtesy = milliseconds(100);
-// How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs the
-// GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
+// How long to wait for killed processes. A process that uses a GPU may take seconds to exit, and the next rerun needs
+// the GPU. At the time limit and after a signal, the exit status of the first run must be returned soon.
 constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);

@@ -1,5 +1,5 @@
-// Waits until a rerun ends, and keeps what it prints. Terminates it after its failure, at its time limit, or if it makes no
-// progress.
+// Waits until a rerun ends, and keeps what it prints. Terminates it after its failure, at its time limit, or if it
+// makes no progress.
 #pragma once
 
 #include <chrono>
@@ -66,9 +66,9 @@ class RerunWatch {
   std::uint64_t written_ = 0;  // how many bytes the rerun had written at the last check after its failure
 };
 
-// Keeps what a rerun prints, up to 16 MiB: the first 15 and the last. The output passes through a pipe, because no limit
-// on the size of a file would stop at this file: RLIMIT_FSIZE also applies to the program's own files, and its signal
-// kills. For the program, a pipe differs from a file in these ways:
+// Keeps what a rerun prints, up to 16 MiB: the first 15 and the last. The output passes through a pipe, because no
+// limit on the size of a file would stop at this file: RLIMIT_FSIZE also applies to the program's own files, and its
+// signal kills. For the program, a pipe differs from a file in these ways:
 //   It cannot seek or truncate its output.
 //   If it makes its output nonblocking, a write can fail with EAGAIN.
 //   Opening /dev/stdout again does not start from the beginning.
@@ -77,8 +77,8 @@ class RerunOutput {
  public:
   static constexpr std::uint64_t kFirst = 15u << 20, kLast = 1u << 20;  // bytes
 
-  // Copies to `file` what is written to pipe(), on a separate thread. The rerun therefore never waits for this program's
-  // other work.
+  // Copies to `file` what is written to pipe(), on a separate thread. The rerun therefore never waits for this
+  // program's other work.
   explicit RerunOutput(base::FileDescriptor file);
   ~RerunOutput();
   RerunOutput(const RerunOutput&) = delete;

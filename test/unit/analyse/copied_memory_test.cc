@@ -1,5 +1,5 @@
-// Tests which memory has known contents at a launch, with hand-built records. For each rule, there is also a similar case
-// that must not match.
+// Tests which memory has known contents at a launch, with hand-built records. For each rule, there is also a similar
+// case that must not match.
 #include <doctest/doctest.h>
 
 #include "analyse/memory.h"

@@ -90,8 +90,8 @@ TEST_CASE("a dump of a kernel that no candidate launches weakens the answer") {
   CHECK(run.weighed().code == 700);
 }
 
-// A launch of a graph with two nodes, which run the dump's kernel and were created at lines 1 and `second` of a function.
-// Each of the calls of this function has a line of its own.
+// A launch of a graph with two nodes, which run the dump's kernel and were created at lines 1 and `second` of a
+// function. Each of the calls of this function has a line of its own.
 struct GraphRun : Run {
   explicit GraphRun(std::uint32_t second = 1) {
     session::ProcessRecord& record = session.processes[0].record;

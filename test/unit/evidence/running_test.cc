@@ -143,8 +143,8 @@ TEST_CASE("a kernel that waits for time to pass") {
   CHECK(kernel.places[1].thread == Dim3{32, 0, 0});
 }
 
-// The dump of test/gpu/silent/hangs/barrier_of_some_warps.cu, requested from an H200: three warps wait at a barrier for the
-// fourth one. NVIDIA's debugger gives the line after the barrier for them.
+// The dump of test/gpu/silent/hangs/barrier_of_some_warps.cu, requested from an H200: three warps wait at a barrier for
+// the fourth one. NVIDIA's debugger gives the line after the barrier for them.
 TEST_CASE("threads that wait at a barrier are at its line") {
   const auto read = read_core(TEST_DATA "/gpucore/barrier.nvcudmp.gz");
   REQUIRE(std::holds_alternative<Testimony>(read));

@@ -1,7 +1,7 @@
-// Compares what the code of random kernels shows with the truth, for every domain of values and every architecture. Each
-// kernel stores to an address that it computes with a random expression. nvcc compiles the expressions for the GPU
-// (test/data/sass/random), and this file compiles the same expressions for the host. An answer may be unknown, but never
-// wrong.
+// Compares what the code of random kernels shows with the truth, for every domain of values and every architecture.
+// Each kernel stores to an address that it computes with a random expression. nvcc compiles the expressions for the GPU
+// (test/data/sass/random), and this file compiles the same expressions for the host. An answer may be unknown, but
+// never wrong.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Tests which launches have races between their own threads. nvcc compiled the kernels of test/data/sass/thread_races for
-// sm_90; they are those of programs in test/gpu/silent.
+// Tests which launches have races between their own threads. nvcc compiled the kernels of test/data/sass/thread_races
+// for sm_90; they are those of programs in test/gpu/silent.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -26,7 +26,8 @@ ByteRanges code_of(const std::string& kernel) {
   return {all.substr(begin + mark.size(), all.find("// ", begin + mark.size()) - begin - mark.size()), {0x210, 64}};
 }
 
-// Pointers to separate buffers, then integers, of which two may make up a further pointer. `same` makes all pointers equal.
+// Pointers to separate buffers, then integers, of which two may make up a further pointer. `same` makes all pointers
+// equal.
 struct Arguments {
   int pointers = 0;
   std::vector<std::int32_t> numbers{};

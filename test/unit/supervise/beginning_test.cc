@@ -52,8 +52,8 @@ class Folder {
   ScratchFolder scratch_;
 };
 
-// Lists the folders when the clock of file systems has moved on, so that no file is as new as the list. That clock lags by
-// up to two ticks.
+// Lists the folders when the clock of file systems has moved on, so that no file is as new as the list. That clock lags
+// by up to two ticks.
 Beginning begun(const std::vector<std::string>& command) {
   timespec before{}, now{};
   for (int tick = 0; tick < 3; ++tick) {
