@@ -76,12 +76,6 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-// Gives the main thread a stack of the usual size, even if the stack limit is lower.
-//
-// libdw needs more than 160 kB of stack to read debug information. `ulimit -s 64` leaves less. Moving the work to
-// another thread would not help. The target is killed when the thread that started it exits, and signal handlers would
-// still run on the small stack. The main thread therefore switches to a new stack. It leaves the limit unchanged,
-// because the target inherits it.
 constexpr std::size_t kUsual = 8 << 20;  // the stack limit on most systems, in bytes
 
 // Global, because makecontext() can pass only integers to the function that it starts.
@@ -116,7 +110,13 @@ std::byte* make_stack() {
   return static_cast<std::byte*>(memory);
 }
 
-// If the stack limit is lower than usual, `work` and its threads get stacks of 8 MB, or less if memory is limited.
+// Gives the main thread a stack of the usual size, even if the stack limit is lower. `work` and its threads then get
+// stacks of 8 MB, or less if memory is limited.
+//
+// libdw needs more than 160 kB of stack to read debug information. `ulimit -s 64` leaves less. Moving the work to
+// another thread would not help. The target is killed when the thread that started it exits, and signal handlers would
+// still run on the small stack. The main thread therefore switches to a new stack. It leaves the limit unchanged,
+// because the target inherits it.
 int on_ample_stack(int (*work)(int, char**), int argc, char** argv) {
   std::byte* stack = is_small() ? make_stack() : nullptr;
   static ucontext_t here, there;  // static, because they need 1 kB each, which the small stack may not have

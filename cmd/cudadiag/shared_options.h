@@ -41,8 +41,7 @@ struct RunOptions {
   bool print_no_race = false;  // if no race was found, say so
 };
 
-// The variables that these functions set must outlive the parsing.
-
+// The variables that this function and the following ones set must outlive the parsing.
 void add_output(CLI::App* command, std::optional<std::filesystem::path>& output);
 // Like add_output(), for commands that only read. Rejects a missing folder, because it is probably a typo.
 void add_existing_output(CLI::App* command, std::optional<std::filesystem::path>& output);

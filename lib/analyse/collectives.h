@@ -71,10 +71,6 @@ class CollectiveSequence {
   bool whole_ = false, pairs_only_ = false, is_blocked_ = false;
 };
 
-// Finds the first collective that some ranks of a job have not reached, or that they call differently. Kernels of NCCL
-// and similar libraries finish only once every rank has reached the same collective. Ranks that run the same program
-// issue collectives in the same order.
-
 // Seconds in a collective that count as a long wait. Libraries wait for minutes before they give up. If a program ends
 // while it is working, its unfinished collectives are younger than this.
 inline constexpr double kLongForACollective = 10;
@@ -120,6 +116,10 @@ struct Ranks {
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
+// Finds the first collective that some ranks of a job have not reached, or that they call differently. Kernels of NCCL
+// and similar libraries finish only once every rank has reached the same collective. Ranks that run the same program
+// issue collectives in the same order.
+//
 // Compares the processes that have a rank or called a collective. Returns nullopt if the answer is uncertain, because
 // - fewer than two processes are compared, two claim the same rank, or they did not all run at the same time;
 // - something was not recorded, or the recording does not reach back to where the ranks diverge;

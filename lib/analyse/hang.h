@@ -25,8 +25,7 @@ bool in_collective(const Failure& hang);
 // Returns nullopt if no thread waited that long.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
-// Stores hangs of single streams in the session, and reads them back. Other streams of the process may still make
-// progress.
+// Converts a hang of single streams for storing in the session. Other streams of the process may still make progress.
 session::Stall stall_of(const Failure& hang);
 
 // Rebuilds the failure from a stored stall of the process. `stall` must outlive the result. Returns nullopt if the

@@ -10,7 +10,6 @@
 
 namespace cudadiag::analyse {
 
-// Recorded allocations of a process: which are live or freed at a given time, and which one holds an address.
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
@@ -18,6 +17,7 @@ struct Whereabouts {
   std::uint64_t bytes = 0;  // size; includes adjacent live mappings if `allocation` is a mapping
 };
 
+// Recorded allocations of a process: which are live or freed at a given time, and which one holds an address.
 class AllocationMap {
  public:
   // An address up to this many bytes past the end of an allocation is attributed to that allocation.

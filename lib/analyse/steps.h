@@ -1,4 +1,4 @@
-// The steps of analyse() besides the first failure: calls that failed, nodes of graphs, and what reruns change.
+// The steps of analyse(): the first failure, calls that failed, nodes of graphs, and what reruns change.
 #pragma once
 
 #include <cstdint>
@@ -176,10 +176,7 @@ void join_reruns(const session::Session& session, Analysis& analysis);
 // false for a graph, because its nodes can run at the same time.
 bool failed_alone(const Failure& failure);
 
-// ---- first_failure.cc
-
-// Finds the operation that caused a process's sticky error. The recording was frozen when a call first returned the
-// error.
+// ---- suspects.cc
 
 struct Suspect {
   // Whether the call that issued the operation succeeded in queuing it, is still running, or returned the error.
@@ -219,9 +216,12 @@ void order_by_likelihood(std::vector<Suspect>& suspects);
 // Returns why the suspect may have failed: "follows operation 2, the last one on its stream known to have finished".
 std::string reason(const Suspect& suspect);
 
+// ---- first_failure.cc
+
 inline constexpr std::size_t kMaxCandidates = 64;
 
-// Returns nullopt if the process had no sticky error. `process` must outlive the result.
+// Finds the operation that caused the process's sticky error. The recording was frozen when a call first returned the
+// error. Returns nullopt if there was no sticky error. `process` must outlive the result.
 std::optional<Failure> first_failure(const session::Process& process);
 
 // Returns whether the process shares the GPU through the Multi-Process Service (MPS). A fault in another process may

@@ -90,6 +90,8 @@ class IssueOrder {
   bool countable_ = false;
 };
 
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // value of `marked_by` if the call is unknown
+
 // Which operations of a stream may have been running when the state was captured.
 //
 // The GPU processes a stream in order, and a marker says "everything up to here has finished". Any operation between
@@ -98,8 +100,6 @@ class IssueOrder {
 //    ordinal   1   2   3   4   5   6   7   8
 //    marker        w               q           w: written, q: queued and not written
 //    window            [-----------]
-inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // value of `marked_by` if the call is unknown
-
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // the window ends at a marker that was queued but not written
@@ -116,16 +116,17 @@ struct Window {
 
 Window candidate_window(const StreamHistory& history);
 
-// Finds the operations that cannot have started, because their stream waits for an event of another stream. A stream
-// that waits for an event runs no later work until the recording stream reaches that event.
-//
-// Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
 struct StreamStart {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t blocked_after = kNever;  // nothing after this ordinal can have started
   std::uint32_t unsure_after = kNever;   // work after this ordinal waits for something that may be unfinished
 };
 
+// Finds the operations that cannot have started, because their stream waits for an event of another stream. A stream
+// that waits for an event runs no later work until the recording stream reaches that event.
+//
+// Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
+//
 // Returns one entry per stream; `windows` has one entry per history.
 std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
                                        const EventLog& events);

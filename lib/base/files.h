@@ -16,8 +16,6 @@
 
 namespace cudadiag::base {
 
-// Opens, reads and writes files through file descriptors.
-
 // Owns a file descriptor, and closes it when destroyed.
 class FileDescriptor {
  public:
@@ -73,7 +71,6 @@ std::uint64_t size_of(const FileDescriptor& file);
 // Returns at most the first `most` bytes of a regular file; "" if it cannot be opened.
 std::string read_start(const std::filesystem::path& path, std::uint64_t most);
 
-// Writes text to files whose paths users chose. Such a path can be a pipe that no process reads.
 enum class Earlier { replaced, kept };  // what happens to the text that a regular file contains
 
 struct WriteFailure {
@@ -81,14 +78,15 @@ struct WriteFailure {
   std::string why;
 };
 
-// Writes all of `text` to a regular file, a pipe or a character device, and creates the file if it is missing. Refuses
-// other kinds of files. Never waits for a pipe to be opened for reading, and gives up if its reader takes nothing for
-// ten seconds. Returns nullopt on success.
+// Writes all of `text` to a path that the user chose: a regular file, which is created if it is missing, a pipe, or a
+// character device. Refuses other kinds of files. Never waits for a pipe to be opened for reading, and gives up if its
+// reader takes nothing for ten seconds. Returns nullopt on success.
 std::optional<WriteFailure> write_output_file(const std::string& path, std::string_view text, Earlier earlier);
 
-// Opens, lists, fills and removes folders without following links, because the folders may contain anything, and other
-// users may be able to replace any part of a path by a link. Whatever is removed or replaced here is named relative to
-// an open folder.
+// ---- folders
+//
+// These functions follow no links, because the folders may contain anything, and other users may be able to replace any
+// part of a path by a link. Whatever is removed or replaced here is named relative to an open folder.
 
 // Returns an invalid descriptor, with errno set, if the folder is missing, is a link or is not a folder. `parent` is a
 // descriptor, or AT_FDCWD.

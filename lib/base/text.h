@@ -63,10 +63,10 @@ inline std::string utc_text(std::time_t time, const char* format) {
   return text;
 }
 
-// Writes bytes as hexadecimal text, two lowercase digits each, and reads such text.
+// Writes bytes as hexadecimal text, two lowercase digits each.
 std::string hex_of(std::span<const std::byte> bytes);
 
-// Accepts digits of both cases. Returns nullopt for any other text.
+// Reads hexadecimal text with digits of both cases. Returns nullopt for any other text.
 std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view digits);
 
 // Tables that map the values of an enumeration to text. Use them only where text is written or read. All other code
@@ -104,11 +104,9 @@ inline std::string environment_value(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Prepares text from the target program for a terminal: escapes, measures and clips it.
-
-// Escapes every character that a terminal could interpret. Line breaks become `\n`, other control characters `\x1b`, C1
-// and bidirectional controls `\u202e`, and invalid UTF-8 `\xff`. Replaces tabs with spaces. The result is one line of
-// valid UTF-8.
+// Escapes every character of the target program's text that a terminal could interpret. Line breaks become `\n`, other
+// control characters `\x1b`, C1 and bidirectional controls `\u202e`, and invalid UTF-8 `\xff`. Replaces tabs with
+// spaces. The result is one line of valid UTF-8.
 std::string printable(std::string_view raw);
 
 // Returns the width of valid UTF-8 text, assuming that each character takes one column.

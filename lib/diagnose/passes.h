@@ -55,11 +55,11 @@ Diagnosis diagnose(const Known& known);
 // sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis);
 
+// ---- finding_builder.cc
+
 // Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other
 // findings are added later (diagnosis.cc).
 Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
-
-// ---- finding_builder.cc
 
 // Returns a finding about this process. Only its kind and its title are set.
 Finding finding_in(const session::Process& process, const session::Session& session, analyse::Kind kind,
@@ -78,6 +78,8 @@ void name_kernel(Named& to, const std::string& mangled) {
 // Adds findings that no failed call reported.
 void add_findings(Diagnosis& report, std::vector<Finding> found);
 
+// ---- launch.cc
+
 // Returns the allocation that a pointer among the arguments points to. `process` issued the operation.
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
@@ -88,8 +90,6 @@ void add_last_write(Access& access, const session::Process& process, const sessi
 
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
                 const ResolveSite& resolve);
-
-// ---- launch.cc
 
 // `mangled` is the name of the kernel; empty if the operation is not a kernel, or the name is unknown.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
@@ -192,6 +192,8 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
 void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
 
+// ---- external_findings.cc
+
 // Adds the findings of other tools, labelled with the tool's name. If they differ from cudadiag's own, the report shows
 // both. Call this after add_device(), because facts from the core dump take precedence.
 void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
@@ -201,6 +203,8 @@ bool memcheck_may_help(const Finding& finding);
 
 // Returns the outcome of the compute-sanitizer pass in a few words.
 std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
+
+// ---- dump_candidates.cc
 
 // In each failure with several candidates, moves those with the dump's kernel to the front. If only one line of the
 // program launches that kernel, removes the other candidates and grades the failure as proven. Changes nothing if a
@@ -238,8 +242,8 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
 
 // ---- parameter_names.cc
 
-// Reads how a kernel's source declares its parameters. Searches text instead of parsing C++, and returns an empty
-// result if in doubt.
+// A parameter as the kernel's source declares it. The functions below search text instead of parsing C++, and return an
+// empty result if in doubt.
 struct DeclaredParameter {
   std::string type;  // "const float*"; empty in Python
   std::string name;  // empty if the parameter has none, or if two declarations differ
@@ -271,8 +275,8 @@ void name_parameters(Diagnosis& report, const std::vector<const analyse::Failure
 
 // ---- explanation.cc
 
-// Finds out which APIs a process uses, so that advice names the calls of these APIs. Looks at
-// the failed calls of the process and at `stack`, the stack of one of its operations.
+// Finds out which APIs a process uses, so that advice names the calls of these APIs. Looks at the failed calls of the
+// process and at `stack`, the stack of one of its operations.
 causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch);
 
 // Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
@@ -319,7 +323,7 @@ void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Fail
 // add_causes().
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
-// ---- races.cc
+// ---- races.cc, host_line.cc, misused_memory.cc and race_tensors.cc
 
 // Returns a description of how many pairs of kernels could not be checked for a race, and why; empty if all were
 // checked. `settled` is the number of pairs that a rerun has since checked.
@@ -348,10 +352,10 @@ void add_ended_memory(Diagnosis& report, const session::Session& session, const 
                       symbolize::Symbolizer& symbolizer);
 void add_recycled_blocks(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
-// Adds findings for kernels that access bytes outside their allocations, even if nothing failed, one for each line and
-// kernel.
 // Adds races between threads of one launch.
 void add_kernel_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
+// Adds findings for kernels that access bytes outside their allocations, even if nothing failed, one for each line and
+// kernel.
 void add_overruns(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);
 
 // ---- non_finite.cc
@@ -365,9 +369,7 @@ std::string remedy(std::string_view op, const session::DeliveredNonFinite& value
 // Adds at most one finding for each process, sorted by pid.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// ---- run_context.cc
-
-// The parts of a report besides its findings: environment, passes, processes and notes.
+// ---- run_context.cc: the parts of a report besides its findings
 
 // If a Python program failed without a CUDA failure, adds a note with the line that forked after CUDA was used. In the
 // child, PyTorch raises an error before it calls CUDA.
@@ -396,9 +398,6 @@ std::string withheld_text(const Diagnosis& report);
 
 // ---- dump_access.cc
 
-// Finds the access that failed, and where it lies, from the failing threads in a GPU core dump.
-
-// Computes the access that failed from a GPU core dump and the kernel's code. Needs no recording.
 struct LaneAddress {
   std::array<std::uint32_t, 3> block{}, thread{};
   std::uint64_t address = 0;  // for shared and local memory, an offset in that memory
@@ -427,7 +426,9 @@ struct DumpAccess {
   std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
 };
 
-// `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.
+// Computes the access that failed from the failing threads in a GPU core dump and the kernel's code. Needs no
+// recording. `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing
+// instruction.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
 // Returns the parameter that must be the pointer; null if none can be, or if several can.
@@ -459,8 +460,6 @@ void add_replayed_access(Diagnosis& report, const session::Session& session,
                          const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 
 // ---- race_tensors.cc
-
-// The tensors that race: their names, the bytes that they share, and the races that a run found by following operators.
 
 // Pieces of `width` bytes at begin + i0 * pitch0 + i1 * pitch1 + …, innermost dimension first. Dimensions without gaps
 // are merged, so `width` may cover many elements.

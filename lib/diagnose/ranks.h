@@ -16,7 +16,6 @@
 
 namespace cudadiag::diagnose {
 
-// Writes a list of ranks as text.
 struct RankName {
   std::optional<int> rank;
   std::uint32_t pid = 0;

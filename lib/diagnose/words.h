@@ -14,8 +14,6 @@
 
 namespace cudadiag::diagnose {
 
-// The text of each enumeration value in the JSON output, and the formatting of numbers and shell commands. Users'
-// scripts may depend on the texts in the JSON output.
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
 std::string_view word(analyse::Kind kind);

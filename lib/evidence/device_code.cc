@@ -13,7 +13,7 @@
 namespace cudadiag::evidence {
 namespace {
 
-// Finds the source line of an instruction, and the inlined calls around it, in .debug_line of a cubin.
+// ---- the source line of an instruction, and the inlined calls around it, in .debug_line of a cubin
 //
 // The tables are DWARF 2 to 4, with two extended opcodes from NVIDIA:
 //   0x90  context uleb, function uleb   The next rows are inlined code. `function` is the offset of the inlined
@@ -23,6 +23,7 @@ namespace {
 // If there are four bytes between the file table and the program, they are the base of the name offsets. A linked cubin
 // has one .debug_str for several units. nvlink 13.0 writes 0 as the base of every unit, although each unit's names
 // follow those of the previous unit.
+
 constexpr std::size_t kMostRows = 1u << 20;  // limit for one sequence, which covers one function
 constexpr std::size_t kDeepestInlining = 256;
 

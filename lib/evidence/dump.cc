@@ -14,7 +14,7 @@ std::optional<std::uint64_t> valid_address(Bytes row, std::uint64_t address, std
   return row.u64(address);
 }
 
-// The decoders of rows. Fields past the end of a row are zero.
+// ---- decoders of rows; fields past the end of a row are zero
 
 // name u64 @0 (string), type u64 @8 (string), architecture u64 @16 (string), id u32 @24, PCI bus and device @28, SMs
 // u32 @36, warps per SM @40, lanes per warp @44, registers @48, predicates @52, SM version @56, instruction size u32

@@ -158,6 +158,8 @@ std::optional<std::string> read_json(Document& document) {
   return read ? std::nullopt : std::optional<std::string>("it is not JSON, or it is too large");
 }
 
+// ---- pickles
+//
 // Reads pickles that PyTorch's C++ pickler writes (protocol 2). Supports only the operations that this pickler uses for
 // dictionaries, lists, tuples, strings, numbers and None. None of these operations imports or calls anything. Rejects
 // all other operations, and therefore also pickles that Python writes.

@@ -19,8 +19,6 @@ inline constexpr std::uint32_t kAssertion = 12;
 // "Warp Illegal Address" for 14, and "exception 99" for an unknown code.
 std::string exception_name(std::uint32_t code);
 
-// The registers of all threads that may have failed, for computing the address of the failed access. The GPU saved the
-// registers when it stopped, some instructions after the failing one.
 struct FailingLane {
   std::uint32_t lane = 0;
   Dim3 thread{};
@@ -38,6 +36,8 @@ struct FailingWarp {
   std::vector<FailingLane> lanes;
 };
 
+// The registers of all threads that may have failed, for computing the address of the failed access. The GPU saved the
+// registers when it stopped, some instructions after the failing one.
 struct FailingState {
   // Threads beyond this limit are only counted, in `left_out`.
   static constexpr std::size_t kMostLanes = 4096;
@@ -143,7 +143,6 @@ inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can r
 // not started or is finishing, and is omitted.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
-// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
 struct Unreadable {
   std::string what;  // one sentence, which begins with the file's path
   std::string hint;  // what the user can do; may be empty
@@ -155,6 +154,7 @@ inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 // Returns whether the file begins like a gzip archive, in which the driver may write a dump.
 bool is_gzip(int file);
 
+// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
 std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
                                               std::uint64_t largest_unpacked = kLargestUnpacked);
 

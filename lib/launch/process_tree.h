@@ -33,9 +33,10 @@ bool is_marked(pid_t process, const std::string& mark);
 // Returns false if the process is gone or cannot be signalled, or if `belongs` returns false.
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
 
-// How this process's children ended, and the orphans that it adopted. Several objects wait for children at the same
-// time, for example for the target and for a tool, and waitpid() may return any child to any of them. Every status is
-// therefore kept here. Call these functions from one thread.
+// ---- how this process's children ended, and the orphans that it adopted
+//
+// Several objects wait for children at the same time, for example for the target and for a tool, and waitpid() may
+// return any child to any of them. Every status is therefore kept here. Call these functions from one thread.
 
 // Converts a status from waitpid().
 session::ProcessEnd end_of(int status);

@@ -13,9 +13,8 @@ namespace cudadiag::launch {
 // Runs the hidden command (supervision::kCommand). Returns the exit status of this process.
 int supervise(int argc, char** argv);
 
-// Defines the packets between a launcher and the supervisor of a rerun. Both processes run the same program, and are
-// connected by a pair of sockets. If one process closes its socket, the other kills the rerun's processes.
-
+// The packets between a launcher and the supervisor of a rerun. Both processes run the same program, and are connected
+// by a pair of sockets. If one process closes its socket, the other kills the rerun's processes.
 namespace supervision {
 
 // The supervisor's hidden command, and its arguments before "--". The target's path and argv follow after "--".

@@ -436,7 +436,7 @@ std::vector<session::Race> Feed::unjudged() const {
   return out;
 }
 
-// Assigns a number to each stream that the records name.
+// ---- the number of each stream that the records name
 
 namespace {
 

@@ -205,7 +205,6 @@ class Feed : public session::RingReader {
 //
 // At most kMost records are held back, each for at most kPatience. Records beyond these limits are passed on without
 // the kernel's code.
-
 class Backlog : public session::RingReader {
  public:
   // Returns whether the kernel's code has been read, or will never be read. Requests the code if it was not requested

@@ -119,7 +119,7 @@ bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
              codes, [](const auto& code) { return !code->accesses().known || code->accesses().writes_elsewhere; });
 }
 
-// Finds the memory that kernels use through the pointers among their parameters.
+// ---- the memory that kernels use through the pointers among their parameters
 
 namespace race = wire::race;
 
@@ -292,7 +292,7 @@ void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
   }
 }
 
-// Finds kernels that use bytes outside the memory that their parameters point into.
+// ---- kernels that use bytes outside the memory that their parameters point into
 
 namespace {
 

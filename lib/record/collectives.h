@@ -62,7 +62,7 @@ class Collectives {
       of_function_{};
 };
 
-// The functions through which NCCL's profiler plugin reaches the recorder. NCCL may call them on any program thread.
+// ---- called by NCCL's profiler plugin, which NCCL may call on any program thread
 
 // Returns false if this process is not recorded.
 bool takes_collectives();

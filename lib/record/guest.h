@@ -45,11 +45,8 @@ class LockGuard {
 using wire::nanoseconds;
 using wire::ticks;
 
-// Finds the kernel's id of the calling thread without a system call. A seccomp filter may kill a program that calls
-// gettid.
-
-// Computes the id from the id of the thread's CPU clock, which needs no system call. The kernel defines the id of this
-// clock as ~thread_id << 3 | 6.
+// Returns the kernel's id of the calling thread, without a system call: a seccomp filter may kill a program that calls
+// gettid. Computes it from the id of the thread's CPU clock, which the kernel defines as ~thread_id << 3 | 6.
 inline std::uint32_t thread_id() {
   clockid_t clock = 0;
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) return static_cast<std::uint32_t>(~(clock >> 3));
@@ -92,9 +89,8 @@ class Scratch {
   void* memory_;
 };
 
-// Checks whether a word of the program's memory can be read, because the program may have unmapped it.
-
-// Passes an invalid `how` to rt_sigprocmask: the kernel reads the word before it rejects this argument. Changes errno.
+// Returns whether a word of the program's memory can be read: the program may have unmapped it. Passes an invalid `how`
+// to rt_sigprocmask, because the kernel reads the word before it rejects this argument. Changes errno.
 inline bool is_readable(std::uintptr_t word) {
   return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
 }
@@ -116,10 +112,9 @@ void each_name(int folder, Visit visit) {
   }
 }
 
-// Parses decimal numbers without libc's strtoul() and atoi(). New glibc headers redirect these functions to versions
-// that only glibc 2.38 and later provide. The recorder could then not be loaded on an older system.
-
-// Returns the number at the beginning of `text`; 0 if there is none, or if it is too large.
+// Returns the decimal number at the beginning of `text`; 0 if there is none, or if it is too large. New glibc headers
+// redirect libc's strtoul() and atoi() to versions that only glibc 2.38 and later provide. With them, the recorder
+// could not be loaded on an older system.
 inline long leading_number(std::string_view text) {
   long number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -134,10 +129,8 @@ T read_field(const std::byte* object, std::ptrdiff_t offset) {
   return value;
 }
 
-// Reads a return address from the stack.
-
-// Returns the address without its signature. 64-bit Arm can sign a return address in its upper bits. "hint 7" (xpaclri)
-// clears these bits in x30, and does nothing on processors without signatures.
+// Returns the return address at this place of the stack, without its signature. 64-bit Arm can sign a return address in
+// its upper bits. "hint 7" (xpaclri) clears these bits in x30, and does nothing on processors without signatures.
 inline std::uint64_t return_address_at(std::uintptr_t slot) {
   const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(slot);
 #if defined(__aarch64__)

@@ -59,14 +59,13 @@ class BlockingCalls {
   const Watch* watch_ = nullptr;
 };
 
-// Collects the facts about each call that returned an error, and passes them to Failures.
-
 // Returns the status that a runtime call returned, or 0 for calls without a status (cudaGetErrorName).
 inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
   const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
   return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
 }
 
+// Collects the facts about each call that returned an error, and passes them to Failures.
 class FailureRecorder {
  public:
   void attach(Interner& interner, const DriverApi& driver, OperationRecorder& operations,
@@ -181,7 +180,7 @@ class Recorder {
     exit_probe_.at_exit(status, thread);
   }
 
-  // These functions record NCCL's communicators and the calls on them (collectives/entrance.h).
+  // These functions record NCCL's communicators and the calls on them (record/collectives.h).
   std::uint32_t communicator(const CommunicatorMade& made, bool may_be_known) {
     return may_be_known ? collectives_.find_or_make(made) : collectives_.made(made);
   }
@@ -214,7 +213,7 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (process/forks.h). It records only what refused_in_child() and leave_runtime_call()
+  // Starts a recorder in the child (record/process.h). It records only what refused_in_child() and leave_runtime_call()
   // report.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);

@@ -25,7 +25,7 @@ struct PlayOrder {
   std::filesystem::path dump{};          // file for a GPU core dump, which ends the process; empty: none
 };
 
-// After each step, writes a line to the file `answer`, which launch_player.h reads. Returns 0 if all steps succeeded.
+// After each step, writes a line to the file `answer`, which LaunchPlayer reads. Returns 0 if all steps succeeded.
 int play(const LaunchFolder& folder, const PlayOrder& order, const std::filesystem::path& answer);
 
 }  // namespace cudadiag::replay

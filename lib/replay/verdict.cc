@@ -23,9 +23,6 @@ constexpr base::Words<Outcome, 6> kOutcomes = {{
 
 bool same(const Instruction& a, const Instruction& b) { return a.function == b.function && a.offset == b.offset; }
 
-// For a failed assertion, which is a trap, the driver may report 710 or 719, even for the same launch. If it writes a
-// core dump, it usually reports 719 (measured with driver 580).
-
 }  // namespace
 
 std::string_view word(Outcome outcome) { return base::word_of(kOutcomes, outcome); }
@@ -53,6 +50,8 @@ Run judge(const SavedLaunch& launch, const Answer& answer, bool cut_short, std::
   return run;
 }
 
+// For a failed assertion, which is a trap, the driver may report 710 or 719, even for the same launch. If it writes a
+// core dump, it usually reports 719 (measured with driver 580).
 bool may_be_same_assertion(const SavedLaunch& launch, const Run& run) {
   return launch.failure && launch.failure->code == wire::cuda::kAssert && run.code == wire::cuda::kLaunchFailure;
 }

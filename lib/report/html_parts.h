@@ -32,7 +32,7 @@ std::string table(const std::string& rows);
 // Returns a stack, folded.
 std::string folded(const Section& section, const Markup& markup);
 
-// Each function below returns a whole <figure>, or "" if there is nothing to show.
+// ---- figures: functions that return a whole <figure>, or "" if there is nothing to show
 
 // The texts around a quotation, already in HTML.
 struct SourceWords {

@@ -39,8 +39,6 @@ diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report);
 
 // ---- secret_patterns.cc
 
-// Recognises secrets by the names of their variables or options, and by the shapes of known tokens.
-
 // Returns whether the name has no lower-case letter, as is usual for environment variables.
 bool is_capitals(std::string_view name);
 

@@ -1,5 +1,5 @@
-// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, and
-// those that name the ranks of a job. Uses colour only on request. Text from the target is made printable.
+// Writes the report for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, plus the lines that
+// name the ranks of a job. Uses colour only on request. Text from the target is made printable.
 #include "base/text.h"
 
 #include <fmt/core.h>

@@ -12,8 +12,8 @@
 
 namespace cudadiag::report {
 
-// The text for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, and those that name the ranks
-// of a job. Uses colour only on request. Text from the target is made printable.
+// The text for a terminal. Without -v, each failure takes at most 22 lines of 80 columns, plus the lines that name the
+// ranks of a job. Uses colour only on request. Text from the target is made printable.
 enum class Verbosity { quiet, normal, verbose };  // quiet: a line for each finding; normal: 22 lines
 
 struct TextOptions {

@@ -57,8 +57,6 @@ struct Cut {
 // Adds the parts to `out`. Returns false if `out` would have more than `most` boxes.
 bool cut(const Box& box, const Cut& where, std::size_t most, std::vector<Box>& out);
 
-// Collects the bytes that many threads use as regular patterns.
-
 // The exact bytes that all threads of some boxes use, as equal pieces at regular distances in several dimensions.
 class Lattices {
  public:

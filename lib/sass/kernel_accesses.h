@@ -8,7 +8,7 @@
 
 namespace cudadiag::sass {
 
-// Kinds of memory and of memory accesses, and how an operation uses memory to which it receives a pointer.
+// How an operation uses memory to which it receives a pointer.
 enum class Mode : std::uint8_t {
   unknown,
   none,  // a kernel receives the address but does not access it
@@ -87,6 +87,15 @@ struct KernelAccesses {
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 
+// The location of a kernel's parameters in constant bank 0, in bytes.
+struct ParameterBank {
+  std::uint32_t offset = 0, size = 0;
+};
+
+// Whether functions in other files, and functions called through pointers, may change memory to which they receive
+// pointers.
+enum class Calls { anything, harmless };
+
 // Finds which parameters a kernel's machine code uses as addresses of global memory. Reads nvdisasm's text, and follows
 // each parameter from the constant bank through registers to the instructions that access memory.
 //
@@ -97,16 +106,7 @@ struct KernelAccesses {
 // descriptor are the address of the memory. Constant bank 0 contains its own address and the address of the parameters.
 // Code adds the offset of a descriptor to one of these addresses. The accelerator's access is then attributed to the
 // parameter word at that offset.
-
-// The location of a kernel's parameters in constant bank 0, in bytes.
-struct ParameterBank {
-  std::uint32_t offset = 0, size = 0;
-};
-
-// Whether functions in other files, and functions called through pointers, may change memory to which they receive
-// pointers.
-enum class Calls { anything, harmless };
-
+//
 // `zeros` are the words of the launch's parameters to treat as zero. The result is unknown if the text is empty or too
 // long.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);

@@ -284,8 +284,6 @@ OriginSets::Id Instructions::value(const Step& s, const Operand& operand, std::u
   }
 }
 
-// Applies the effects of instructions on memory.
-
 // ---- shared and local memory
 
 void Instructions::set_words(const Step& s, Id value) {

@@ -55,21 +55,15 @@ inline wire::operation::Kind kind_of(const std::byte* record) {
 // Returns nullopt if the record is invalid or not an operation of this process.
 std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t serial, const ProcessRecord& process);
 
-// Reads the calls that returned an error (wire/error.h) from an area.
-
-// Fills `record.errors` in the order of the calls, and finds the call that caused the freeze. `frozen_slot` is 1 + the
-// index of that call in the area, or 0 if there is none.
+// Reads the calls that returned an error (wire/error.h). Fills `record.errors` in the order of the calls, and finds the
+// call that caused the freeze. `frozen_slot` is 1 + the index of that call in the area, or 0 if there is none.
 void read_failed_calls(const AreaRegions& regions, InternStrings& strings, std::uint32_t frozen_slot,
                        ProcessRecord& record);
 
-// Reads NCCL's communicators and the calls on them (wire/collective.h) from an area.
-
-// Fills `communicators`, `collectives` and `collectives_called` of `record`. The sites and threads of `record` must be
-// filled first. If the process has not used NCCL, the regions are holes in the file. They are then not read, because
-// reading holes allocates memory.
+// Reads NCCL's communicators and the calls on them (wire/collective.h). Fills `communicators`, `collectives` and
+// `collectives_called` of `record`. The sites and threads of `record` must be filled first. If the process has not used
+// NCCL, the regions are holes in the file. They are then not read, because reading holes allocates memory.
 void read_collectives(std::span<const std::byte> area, const AreaRegions& regions, ProcessRecord& record);
-
-// Finds operations that have an ordinal but were not queued yet when the area was read.
 
 // Removes from the streams of `record` the ordinals of operations that the GPU cannot have received: at most one per
 // call in flight. A thread takes its operation's ordinal, then writes the record, and then calls the driver. An ordinal

@@ -22,7 +22,9 @@ std::string why_foreign(const Session& session);
 // Finds this machine's host name. A process id from a different machine means nothing here.
 std::string host_name();
 
-// Finds out which other users can replace the folder of a session while it is being written.
+// Returns the first folder of the absolute path, from the top, in which another user can replace the next part of the
+// path, or in which another user can replace entries at its end. Also looks at the folders that contain the targets of
+// links.
 //
 // A session's folder has mode 0700. A user who may rename entries of a folder above it can nevertheless put a different
 // folder, with links in it, in its place. The launcher does not write to the new folder and removes nothing from it
@@ -31,10 +33,6 @@ std::string host_name();
 //   all users, if the folder is writable by all and has no sticky bit.
 // Members of a group are not checked: a user who makes a folder writable for a group trusts the group. Many systems
 // also give each user a separate group.
-
-// Returns the first folder of the absolute path, from the top, in which another user can replace the next part of the
-// path, or in which another user can replace entries at its end. Also looks at the folders that contain the targets of
-// links.
 std::optional<std::filesystem::path> exposed_folder(const std::filesystem::path& path);
 
 // Returns a sentence for the user, with a hint; empty if no other user can replace a session in `folder`.

@@ -26,8 +26,10 @@ std::optional<std::string> read_plain_file(const std::filesystem::path& file, st
 base::FileDescriptor open_named_file(const std::filesystem::path& file);
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most);
 
-// The functions below read and copy sparse files without reading their holes, which would allocate memory for them.
-// They also leave out pages of zeros: most of a recording is zero, and copying zeros would allocate memory too.
+// ---- sparse files
+//
+// These functions read and copy files without reading their holes, which would allocate memory for them. They also
+// leave out pages of zeros: most of a recording is zero, and copying zeros would allocate memory too.
 
 // Calls `take` with each page in [begin, end) of `file` that is not zero, and with the page's offset from `begin`. The
 // last page may be shorter. `take` may return false to stop. Returns false with errno set if reading failed.

@@ -63,8 +63,7 @@ class RingFollower {
   std::uint64_t ripe_ = 0;           // all records with ticks up to this have been fetched
 };
 
-// The functions below read a live process's progress from a few fields of its area. This is cheap enough to be done
-// repeatedly.
+// ---- a live process's progress, read from a few fields of its area, which is cheap enough to be done repeatedly
 
 std::uint64_t operations_so_far(std::span<const std::byte> area);
 

@@ -257,10 +257,9 @@ auto rerun_of(AnySession& session, const Process* process) -> decltype(&session.
   return nullptr;
 }
 
-// Finds out whether a recorded process is still alive, for a session without a launcher.
-
-// Returns whether the process is alive. `session` is the folder that contains the process's area. A process maps its
-// area for as long as it records. A different process with the same pid does not map that area.
+// Returns whether the process is still alive, for a session without a launcher. `session` is the folder that contains
+// the process's area. A process maps its area for as long as it records. A different process with the same pid does not
+// map that area.
 std::optional<bool> lives(const std::filesystem::path& session, const ProcessRecord& record);
 
 // Processes that were forked after their parent had used CUDA, as noted by their recorders. All driver calls of these
@@ -275,7 +274,7 @@ std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 // ---- manifest.cc
-
+//
 // Reads and writes manifest.json, in which the launcher stores what it knows about a session. The format is
 // "cudadiag.session/1".
 

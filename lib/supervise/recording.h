@@ -155,8 +155,8 @@ class Recording {
   void choose_python_variables();
   double seconds_so_far() const;
   void read_areas();
-  // Reads the code of kernels that may have failed, from the images that the recorder stored.
   void add_graph_memory();
+  // Reads the code of kernels that may have failed, from the images that the recorder stored.
   void add_kernel_code();
   // Stores what the program has created, if a rerun may be wanted.
   void store_created();

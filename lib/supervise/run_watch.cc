@@ -10,7 +10,6 @@ namespace cudadiag::supervise {
 
 namespace {
 
-// Terminates a target and all processes that it started.
 using Clock = std::chrono::steady_clock;
 
 // A process that is stuck in the GPU driver does not die until the driver returns, so the wait has a limit.

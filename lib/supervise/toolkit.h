@@ -36,8 +36,10 @@ struct ToolRun {
 ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
                  launch::SignalRelay& relay, const std::function<void()>& tick = {});
 
-// Runs other programs that examine a failure: NVIDIA's debugger on a GPU core dump, and compute-sanitizer on a rerun
-// (rerun.h). They run only if the user requests them. If they fail, the rest of the report stays the same.
+// ---- programs that examine a failure
+//
+// NVIDIA's debugger examines a GPU core dump, and compute-sanitizer a rerun (reruns/rerun.h). They run only if the user
+// requests them. If they fail, the rest of the report stays the same.
 
 inline constexpr std::chrono::milliseconds kDebuggerPatience = std::chrono::seconds(30);
 

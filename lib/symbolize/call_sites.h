@@ -69,7 +69,8 @@ class CallSites {
   std::vector<TailCall> by_caller_;   // the same, sorted by caller
 };
 
-// Definitions that the readers of DWARF entries share. Internal to lib/symbolize.
+// ---- shared by the readers of DWARF entries; internal to lib/symbolize
+
 inline constexpr int kDeepestScope = 64;  // compilers do not nest deeper
 
 // Returns whether entries with this tag have no code of their own, but may contain functions with code.

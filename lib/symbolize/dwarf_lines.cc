@@ -22,8 +22,6 @@ namespace cudadiag::symbolize {
 
 namespace {
 
-// Reads the rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Functions
-// that the linker dropped begin at 0, and their rows then mix with those of real code.
 struct LineRow {
   std::uint64_t file = 0;  // index in the unit's table of files
   std::uint32_t line = 0;
@@ -76,6 +74,8 @@ std::optional<Header> read_header(Bytes lines) {
   return found;
 }
 
+// Reads the rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Functions
+// that the linker dropped begin at 0, and their rows then mix with those of real code.
 class Program {
  public:
   Program(const Header& header, std::uint64_t wanted) : header_(header), wanted_(wanted) {}

@@ -123,9 +123,8 @@ int open_with_build_id(const fs::path& path, const std::string& build_id) {
 }
 
 // A callback for libdwfl that finds separate debug information by build-id or debug link. Searches only this machine;
-// libdwfl's default callback queries network servers if DEBUGINFOD_URLS is set. The build-id must match.
-// Finds none for libraries that are not the user's: reports need no lines of these, and libc's file takes 0.1 s to
-// read.
+// libdwfl's default callback queries network servers if DEBUGINFOD_URLS is set. The build-id must match. Finds none for
+// libraries that are not the user's: reports need no lines of these, and libc's file takes 0.1 s to read.
 int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
                     GElf_Word, char** found) {
   if (file_name != nullptr && !session::is_module_of_users(file_name)) return -1;

@@ -62,7 +62,6 @@ class ElfModule {
 // Reads functions, inlined calls and lines from the DWARF of one module. Supports versions 4 and 5, in the module or in
 // a debug file, with or without .dwo files. Internal to lib/symbolize: only the code below elf_module.h uses elfutils'
 // types.
-
 class DwarfLines {
  public:
   explicit DwarfLines(Dwfl_Module* module);

@@ -26,7 +26,6 @@ std::string absolute_file(const std::string& file, const session::ProcessRecord&
 // last process that used the file failed or, without a failure, wrote its latest record. Returns names as recorded.
 std::vector<std::string> rewritten_files(const session::Session& session);
 
-// Reads lines of source code from disk.
 struct SourceLine {
   int number;
   std::string text;  // without control characters, tabs expanded, at most 200 bytes
@@ -52,11 +51,9 @@ class WithheldSources {
 // strings.
 std::string without_comment(std::string_view line, std::string_view mark);
 
-// Makes text from users' files and programs safe to print.
-
-// Returns valid UTF-8 of at most `limit` bytes, cut between characters, with tabs expanded to multiples of four
-// columns. Replaces unsafe characters with '?': control characters (C0, DEL, C1), zero-width characters, direction
-// marks, line separators, and bytes that are not UTF-8.
+// Makes text from users' files and programs safe to print. Returns valid UTF-8 of at most `limit` bytes, cut between
+// characters, with tabs expanded to multiples of four columns. Replaces unsafe characters with '?': control characters
+// (C0, DEL, C1), zero-width characters, direction marks, line separators, and bytes that are not UTF-8.
 std::string plain_text(std::string_view text, std::size_t limit);
 
 }  // namespace cudadiag::symbolize

@@ -19,9 +19,10 @@ namespace cudadiag::symbolize {
 
 namespace {
 
-// Tail calls: frames that are not on the stack because their functions ended in a tail call. For example, a function
-// that only launches a kernel jumps to nvcc's stub. The stub then returns directly to the function's caller. DWARF's
-// call sites describe these jumps.
+// ---- frames that are not on the stack, because their functions ended in a tail call
+//
+// For example, a function that only launches a kernel jumps to nvcc's stub. The stub then returns directly to the
+// function's caller. DWARF's call sites describe these jumps.
 
 // A frame that is on the stack, and the functions that the compiler inlined there.
 struct PhysicalFrame {

@@ -69,7 +69,7 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
 // the true line.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
-// Recognises file names of code that is not in a plain file: typed, compiled from a string, or in an archive.
+// ---- file names of code that is not in a plain file: typed, compiled from a string, or in an archive
 
 // Returns whether IPython gives this file name to the code of a cell that begins with %%time or %%timeit. Code after
 // %time or %timeit on one line gets the same name, but reports then show the line that contains the command.

@@ -259,7 +259,7 @@ inline constexpr Field<std::uint32_t, 24> kClaimed;    // incremented by recorde
 // A futex word. A recorder increments it and wakes its waiters when an area freezes, so the launcher need not poll.
 inline constexpr Field<std::uint32_t, 28> kEvents;
 // The number of processes that initialised CUDA but could not be recorded. Processes that found no area left do not
-// count. Before a recorder increments this, it stores its reason in kUnrecordedWhy (names/unrecorded.h).
+// count. Before a recorder increments this, it stores its reason in kUnrecordedWhy (pass_files.h).
 inline constexpr Field<std::uint32_t, 32> kUnrecorded;  // incremented with fetch_add
 inline constexpr Field<std::uint32_t, 36> kUnrecordedWhy;
 inline constexpr Field<std::uint32_t, 40> kReusedFrom;  // written by the launcher; 0: areas are never reused

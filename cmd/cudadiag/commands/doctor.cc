@@ -37,9 +37,8 @@ namespace cudadiag::command {
 
 namespace {
 
-// Detects the Windows Subsystem for Linux 2 (WSL2), where programs use the Windows NVIDIA driver.
-
-// Returns the release of the running kernel if this is WSL2, otherwise nullopt.
+// Returns the release of the running kernel on the Windows Subsystem for Linux 2 (WSL2), where programs use the Windows
+// NVIDIA driver; otherwise nullopt.
 std::optional<std::string> wsl_kernel() {
   std::ifstream file("/proc/sys/kernel/osrelease");
   std::string release;

@@ -44,11 +44,9 @@ class RerunSpeech : public supervise::RerunListener {
 // Returns the end of a message: how to run cuda-gdb on a GPU core dump if cudadiag cannot run it.
 std::string debugger_advice(const std::filesystem::path& dump);
 
-// ---- the question
-
-// Asks the user at the terminal, once, whether the command may be run again.
+// ---- the question whether the command may be run again, asked once at the terminal
 //
-// Never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The terminal
+// ask() never changes the terminal's settings, so there is nothing to restore at exit, even after kill -9. The terminal
 // therefore stays in line mode, and the answer is a whole line. Text typed before the question, or less than half a
 // second after it, is not an answer. If such text is a whole line, the question is asked again.
 

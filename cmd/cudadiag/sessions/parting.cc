@@ -22,7 +22,7 @@
 namespace cudadiag::command {
 namespace {
 
-// Finds and reads the dumps of PyTorch's Flight Recorder that belong to the ranks of a job.
+// ---- the dumps of PyTorch's Flight Recorder that belong to the ranks of a job
 //
 // PyTorch writes one file per rank, whose path is a prefix followed by the rank number. The prefix is the first of
 // these that is set:

@@ -37,8 +37,6 @@
 namespace cudadiag::command {
 namespace {
 
-// Opens a file in the user's browser.
-
 // Commands that open a file with its usual program: on Linux desktops, in WSL, and on Debian.
 constexpr const char* kOpeners[] = {"xdg-open", "wslview", "sensible-browser"};
 
@@ -62,8 +60,8 @@ std::vector<std::string> own_environment() {
   return variables;
 }
 
-// Starts $BROWSER or, if that is unset, the default opener of the desktop or of Windows. Does not wait for the browser
-// to exit. Returns nullopt on success.
+// Opens a file in the user's browser. Starts $BROWSER or, if that is unset, the default opener of the desktop or of
+// Windows. Does not wait for the browser to exit. Returns nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file) {
   std::vector<std::string> programs(std::begin(kOpeners), std::end(kOpeners));
   // BROWSER may be a colon-separated list. Only its first program is used.
@@ -134,7 +132,6 @@ int write_page(const session::Session& session, const PageRequest& request) {
 
 namespace {
 
-// Writes a .tar.gz without times and owners, so that equal contents give equal bytes.
 struct TarEntry {
   std::string name;  // at most 100 bytes
   std::string content;
@@ -189,7 +186,7 @@ std::string gzip(const std::string& raw) {
   return whole ? out : "";
 }
 
-// Returns "" if zlib failed.
+// Returns a .tar.gz without times and owners, so that equal contents give equal bytes. Returns "" if zlib failed.
 std::string tarball(const std::vector<TarEntry>& entries) {
   std::string raw;
   for (const TarEntry& entry : entries) {

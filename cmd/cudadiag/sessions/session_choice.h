@@ -44,9 +44,7 @@ std::optional<analyse::RerunWindow> chosen_window(const session::Session& sessio
 // Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun.h).
 std::string window_of_session(const std::string& session, const std::optional<std::filesystem::path>& output);
 
-// ---- the list
-
-// The list of sessions that `cudadiag list` prints, and the summaries in it.
+// ---- the list of sessions that `cudadiag list` prints
 
 // The summary of a session's finding for `cudadiag list`. It is cached in the session, because computing it means
 // reading the whole recording.

@@ -17,8 +17,6 @@
 
 namespace cudadiag::causes {
 
-// A finding and its report, as the rules for causes read them. The other facts describe the process and the run, and no
-// report has them. A rule does not match if it needs a fact that is unknown.
 using diagnose::Access;
 using diagnose::Argument;
 using diagnose::Number;
@@ -43,6 +41,8 @@ struct RanksInWords {
   std::string calls;    // calls of the other ranks: "rank 0: train.py:40, step"
 };
 
+// A finding and its report, as the rules for causes read them. The other facts describe the process and the run, and no
+// report has them. A rule does not match if it needs a fact that is unknown.
 struct Case {
   const diagnose::Finding& finding;
   const diagnose::Diagnosis& report;

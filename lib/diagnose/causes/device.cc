@@ -231,7 +231,7 @@ const std::vector<Rule>& device_rules() {
   return rules;
 }
 
-// Rules for causes outside the program: GPU memory, links, the display's watchdog, other programs on the GPU.
+// ---- causes outside the program: GPU memory, links, the display's watchdog, other programs on the GPU
 
 namespace {
 

@@ -26,11 +26,10 @@
 
 namespace cudadiag::diagnose {
 
-// Facts of a hang: what an operation waits for, and how the ranks of a job diverge.
 using WaitsFor = analyse::StreamWait::For;
 
-// `absence`: some ranks have not reached the collective. `none`: all ranks made the same calls in the same way.
-// `circle`: each rank waits for the next one.
+// How the ranks of a job diverge in a hang. `absence`: some ranks have not reached the collective. `none`: all ranks
+// made the same calls in the same way. `circle`: each rank waits for the next one.
 enum class RanksDifference { none, absence, line, kernel, blocks, circle };
 
 // How a line in Finding::related is related to the finding.
@@ -133,7 +132,7 @@ struct Access {
   sass::AccessKind kind = sass::AccessKind::load;
   sass::Space space = sass::Space::global;
   std::uint32_t bytes = 0;                    // 0 if unknown
-  std::optional<std::uint64_t> address{};     // address in the dump of the first failing thread
+  std::optional<std::uint64_t> address{};     // accessed by the first failing thread, in the dump or the replay
   std::optional<std::uint32_t> parameter{};   // number (from 1) of the parameter that the address was computed from
   std::uint32_t parameter_byte = 0;           // byte offset of the pointer in the parameter
   std::vector<std::uint64_t> loaded{};        // see analyse::OperationArgument; empty if the parameter is the pointer

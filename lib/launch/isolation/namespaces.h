@@ -21,16 +21,14 @@ enum class Entry { refused, direct, in_user_namespace };
 // which it can do nothing, so try in a child process first. The process must have only one thread.
 Entry enter_namespace(int kind);
 
-// The private network has only the loopback interface. This machine's addresses are added to that interface, so
-// processes of the rerun can reach each other by the host's name.
-
 // Tries to create a private network in a child process, because some security modules allow a user namespace but refuse
 // every action inside it.
 bool can_have_private_network();
 
-// Moves this process and its future children to a new private network. Without CAP_SYS_ADMIN, moves them to a new user
-// namespace first. Root maps all users there. Other users map only their own user and group. Returns false without
-// changing anything if the kernel, a container or a security module refuses. The process must have only one thread.
+// Moves this process and its future children to a new private network, as enter_namespace() does. The network has only
+// the loopback interface. This machine's addresses are added to that interface, so processes of the rerun can reach
+// each other by the host's name. Returns false without changing anything if the kernel, a container or a security
+// module refuses. The process must have only one thread.
 bool enter_private_network();
 
 // Changes variables that select a network interface, such as NCCL_SOCKET_IFNAME, to loopback. A private network has no

@@ -15,8 +15,8 @@ namespace cudadiag::launch {
 class PrivateFolders {
  public:
   // Creates the folders below `place`, which is open as `folder`, or in the temporary folder if socket paths below
-  // `place` would be too long.
-  // Copies the user's caches, up to 512 MiB and 20,000 files in total. Skips a cache that does not fit.
+  // `place` would be too long. Copies the user's caches, up to 512 MiB and 20,000 files in total. Skips a cache that
+  // does not fit.
   static base::Result<PrivateFolders> make(const std::filesystem::path& place, const base::FileDescriptor& folder);
   PrivateFolders(PrivateFolders&& other) noexcept = default;
   PrivateFolders& operator=(PrivateFolders&&) = delete;

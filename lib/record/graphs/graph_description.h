@@ -17,7 +17,6 @@
 namespace cudadiag::record {
 
 // Remembers the bodies of conditional graph nodes. The driver reports them only once, to the call that adds the node.
-
 // All functions may be called on any thread. A new node replaces an older one whose handle has the same hash. The
 // bodies of replaced nodes and of copied nodes are unknown.
 class ConditionalNodes {

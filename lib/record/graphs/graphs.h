@@ -24,11 +24,6 @@
 
 namespace cudadiag::record {
 
-// The live memory that a graph's nodes point to when the graph is instantiated. Candidates are the aligned 8-byte words
-// in kernel parameters, and the addresses of copies and memsets. Only one pointer per allocation is kept, preferably an
-// 8-byte parameter. Pointers in structures are less certain: arrays in structures are seldom full, and stale values in
-// the unused part look like pointers, too.
-
 struct GraphPointer {
   std::uint32_t node;  // index in the description
   // kernels: offset in the parameters; copies and memsets: 0 for the destination, 8 for the source
@@ -69,6 +64,10 @@ class NodeAddresses {
   static std::atomic<List*> list_;
 };
 
+// The live memory that a graph's nodes point to when the graph is instantiated. Candidates are the aligned 8-byte words
+// in kernel parameters, and the addresses of copies and memsets. Only one pointer per allocation is kept, preferably an
+// 8-byte parameter. Pointers in structures are less certain: arrays in structures are seldom full, and stale values in
+// the unused part look like pointers, too.
 class GraphPointers {
  public:
   static constexpr std::size_t kMostPointers = 4096;

@@ -12,8 +12,8 @@
 // comparisons of one watch read at most kMostCompared bytes in total.
 //
 // Limits: at most kSlots copies are watched at a time. At each call site, the first kAlways copies are watched, then
-// one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total.
-// A stream continues at once
+// one in kSeldom. A stream is held for at most kHold per copy, kMostHeldAtSite per call site, and kMostHeld in total. A
+// stream continues at once
 //  - if a thread enters or is in a call that may wait for the GPU, or any other call that does more than issue work,
 //  - if the program issues a host function, because the driver may run both host functions on one thread,
 //  - before memory is freed, before a context ends, and when the process ends.
@@ -48,13 +48,6 @@
 
 namespace cudadiag::record {
 
-// Saves the bytes of a copy's source, to compare them with the bytes at a later time. A source of at most kRoom bytes
-// in at most kMostPieces rows is saved completely. From a larger source, kSamples pieces of kSample bytes are saved,
-// spread evenly.
-//
-// The memory belongs to the program, which may have unmapped it, so each page is probed first. Pageable memory can be
-// unmapped even between the probe and the read, so the kernel reads it. The class takes no locks, and allocates
-// nothing.
 struct SourceRows {
   std::uint64_t address = 0, width = 0, pitch = 0, rows = 1;
   bool pageable = false;
@@ -62,6 +55,13 @@ struct SourceRows {
   std::uint64_t end() const { return address + pitch * (rows - 1) + width; }
 };
 
+// Saves the bytes of a copy's source, to compare them with the bytes at a later time. A source of at most kRoom bytes
+// in at most kMostPieces rows is saved completely. From a larger source, kSamples pieces of kSample bytes are saved,
+// spread evenly.
+//
+// The memory belongs to the program, which may have unmapped it, so each page is probed first. Pageable memory can be
+// unmapped even between the probe and the read, so the kernel reads it. The class takes no locks, and allocates
+// nothing.
 class SourceSnapshot {
  public:
   static constexpr std::size_t kRoom = 1u << 20, kMostPieces = 1024, kSamples = 256, kSample = 4096;

@@ -124,8 +124,8 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
 }
 
 // How many file names to try for one process id. A file that already exists belongs to a process in another container,
-// or to the program that this process ran before exec.
-// Larger than kMostAreaFiles, because areas that cannot be removed do not count.
+// or to the program that this process ran before exec. Larger than kMostAreaFiles, because areas that cannot be removed
+// do not count.
 constexpr int kMostOfOneNumber = 64;
 
 int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {

@@ -21,8 +21,8 @@ inline constexpr unsigned kMostAreaFiles = 16;
 // Call this before the process creates its own area in `folder`. Leaves fewer than kMostAreaFiles areas, if the others
 // can be removed. Processes that ended with status 0 come first, then those that never called exit(), then failures;
 // within each group, the oldest. The process's GPU core dump is removed too. Keeps areas of live processes and of other
-// users, and files that are not areas. Never follows a link.
-// Returns how many areas have been removed since the session began, as far as the remaining areas show.
+// users, and files that are not areas. Never follows a link. Returns how many areas have been removed since the session
+// began, as far as the remaining areas show.
 std::uint64_t remove_earlier_areas(const char* folder);
 
 // In the arena with this header, open as `file`, takes over an area that may be reused (see wire/area.h). The area is
@@ -35,15 +35,13 @@ bool lock_area(int file, std::uint32_t index);
 // Locks the new area file `fd` until the process ends. Call this before the file looks like an area.
 void mark_alive(int fd);
 
-// Finds out whether other processes are still running. When one process of a program fails, the parent process may kill
-// the others, which no recorder can observe.
-
 // Returns whether this pid namespace has a process with this id that has not ended.
 bool is_alive(std::uint32_t pid);
 
 // Fills `text` with the pids of the live processes that record in the same arena: decimal numbers separated by spaces,
-// as many as fit. Returns an empty text if the arena cannot be opened. Safe to call on any thread, even while the
-// process exits.
+// as many as fit. When one process of a program fails, the parent process may kill the others, which no recorder can
+// observe. Returns an empty text if the arena cannot be opened. Safe to call on any thread, even while the process
+// exits.
 std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

@@ -35,8 +35,6 @@ namespace cudadiag::record {
 
 class ExclusiveWait;
 
-// The few functions of CPython's C API that the hook needs, looked up in the process. All except
-// PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
 struct PyObject;
 
 struct PythonFunction {  // PyMethodDef
@@ -48,6 +46,8 @@ struct PythonFunction {  // PyMethodDef
 inline constexpr int kPythonNoArguments = 4, kPythonOneArgument = 8;  // METH_NOARGS, METH_O
 inline constexpr int kPythonFileInput = 257;                          // Py_file_input
 
+// The few functions of CPython's C API that the hook needs, looked up in the process. All except
+// PyInterpreterState_Main belong to the stable ABI, so no Python header is needed.
 struct PythonApi {
   // Returns false if the process has no interpreter, or if a function is missing.
   bool load();

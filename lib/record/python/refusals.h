@@ -9,7 +9,6 @@
 
 namespace cudadiag::record {
 
-// Parses the messages of the exceptions that CuPy and JAX raise when their memory pool rejects a request.
 enum class Refuser : std::uint8_t { none, cupy, jax };
 
 // `module` and `type` are the exception class's module and name: "cupy.cuda.memory", "OutOfMemoryError".
@@ -20,8 +19,9 @@ struct RefusedRequest {
   std::uint64_t bytes = 0;     // JAX may round the number to a hundredth of its unit
 };
 
-// If CuPy's message shows that the GPU itself ran out of memory, the result names no pool: the failed CUDA call has
-// already been recorded.
+// Parses the message of the exception that CuPy or JAX raises when its memory pool rejects a request. If CuPy's message
+// shows that the GPU itself ran out of memory, the result names no pool: the failed CUDA call has already been
+// recorded.
 RefusedRequest refused_request(Refuser refuser, std::string_view message);
 
 // Detects when the program ends because CuPy's or JAX's memory pool has rejected a request (a refusal). In this case,

@@ -28,10 +28,8 @@ using format::Record;
 
 namespace {
 
-// Writes the records of a saved launch's description (wire/saved_launch.h) to its file. Ignores failed writes,
-// because readers reject a truncated description.
-
-// The payload is `first`, followed by `after`.
+// Writes a record of a saved launch's description (wire/saved_launch.h) to its file. The payload is `first`, followed
+// by `after`. Ignores failed writes, because readers reject a truncated description.
 void put(int file, wire::saved_launch::Record kind, std::span<const std::byte> first,
          std::span<const std::byte> after = {});
 

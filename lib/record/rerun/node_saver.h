@@ -26,13 +26,6 @@
 
 namespace cudadiag::record {
 
-// Tracks the executable graphs that contain a node to save, and the kernel launch of that node. Created only in a rerun
-// that saves a graph node (saving/node_saver.h).
-//
-// The driver identifies a node of an executable graph by the node of the source graph. However, programs destroy the
-// source graph: PyTorch does so right after the instantiation. This class keeps the source graph until the executable
-// graph is destroyed.
-
 // The kernel launch of a node, with contiguous parameters.
 struct NodeLaunch {
   static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
@@ -65,6 +58,12 @@ struct FollowedGraph {
   const NodeLaunch& launch() const;
 };
 
+// Tracks the executable graphs that contain a node to save, and the kernel launch of that node. Created only in a rerun
+// that saves a graph node.
+//
+// The driver identifies a node of an executable graph by the node of the source graph. However, programs destroy the
+// source graph: PyTorch does so right after the instantiation. This class keeps the source graph until the executable
+// graph is destroyed.
 class FollowedGraphs {
  public:
   static constexpr std::size_t kMostGraphs = 512;

@@ -45,8 +45,6 @@ class LoadedLibrary {
   std::span<const ElfW(Rela)> relocations_[2];
 };
 
-// Finds functions in the program's own executable by the symbol table in its file. The table is not loaded into memory.
-// Files are read in pieces and never mapped: if a mapped file were truncated, the program would be killed (SIGBUS).
 struct CodeRange {
   std::uintptr_t begin = 0, end = 0;
   bool has(std::uintptr_t address) const { return address >= begin && address < end; }
@@ -58,6 +56,8 @@ struct NamedFunction {
   int times = 0;        // number of functions with this name
 };
 
+// Finds functions in the program's own executable by the symbol table in its file. The table is not loaded into memory.
+// Files are read in pieces and never mapped: if a mapped file were truncated, the program would be killed (SIGBUS).
 // Returns false if a part of the table could not be read. Finds nothing in a stripped file, or in a table larger than
 // 64 MiB.
 bool find_in_executable(std::span<NamedFunction> functions);

@@ -22,9 +22,6 @@ struct UnwoundFrame {
 std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
                    std::span<UnwoundFrame> frames, bool& truncated);
 
-// The stack that a thread runs on: its own, or that of a coroutine. A thread may run hundreds of coroutines. The bounds
-// of a stack are read from the memory map when the stack is first seen. Later, the stack may have been freed, and a
-// different one may be at its address.
 struct ThreadState;
 
 struct StackRange {
@@ -33,6 +30,9 @@ struct StackRange {
   bool has(std::uintptr_t address) const { return address >= low && address < high; }
 };
 
+// The stacks on which a thread has run: its own, and those of coroutines. A thread may run hundreds of coroutines. The
+// bounds of a stack are read from the memory map when the stack is first seen. Later, the stack may have been freed,
+// and a different one may be at its address.
 struct KnownStacks {
   static constexpr std::size_t kSets = 128;
   static constexpr std::size_t kWays = 4;

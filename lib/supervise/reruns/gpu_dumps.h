@@ -17,14 +17,12 @@
 
 namespace cudadiag::supervise {
 
-// The device pass: a rerun in which the driver writes a GPU core dump when a kernel fails. It runs without the
-// recorder, because the driver writes no dumps while the process has a CUPTI subscriber.
-
 // Makes the driver print each step of writing a dump.
 inline const launch::Variable kShowDumpProgress = {"CUDA_COREDUMP_SHOW_PROGRESS", "1"};
 
 // Returns whether a rerun can be recorded and leave a dump too. It cannot if the preload library is missing or damaged,
-// or if the user's environment has an injection library, or settings for core dumps.
+// or if the user's environment has an injection library, or settings for core dumps. The dump then needs a rerun
+// without the recorder, the device pass, because the driver writes no dumps while the process has a CUPTI subscriber.
 bool can_dump_while_recorded();
 
 // Returns variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take

@@ -36,7 +36,8 @@ class RerunWatch {
   std::optional<session::CutShort> reason_to_end();
   // Returns how long to wait for processes that were killed for this reason.
   std::chrono::milliseconds patience_after(const std::optional<session::CutShort>& reason) const;
-  // Returns whether the rerun, which has just failed, has told all that its pass can find. Nobody sees what it writes.
+  // Returns whether the rerun has delivered everything that its pass looks for. It is then isolated, so no file that it
+  // writes is kept, and it need not run on. Unless the pass looks for an origin, call this only after a failure.
   bool has_told_all() const;
   // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();

@@ -5,6 +5,8 @@
 // still contain the addresses of the original functions. In the writable parts of the loaded modules, this library
 // replaces the address of every wrapper by that of the original function, and later restores it. It leaves addresses on
 // the heap alone, because the recorder does not change them there either.
+//
+// This file must not need a C++ runtime. It is preloaded, so the whole program would share that runtime.
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -16,8 +18,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-
-// This file must not need a C++ runtime. It is preloaded, so the whole program would share that runtime.
 
 namespace {
 
