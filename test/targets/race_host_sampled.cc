@@ -78,6 +78,22 @@ static void not_freed(Work& work) {
   after_kernel(work, words);
 }
 
+// Later kernels may have the address of host memory, too.
+static void kept_by_kernel(Work& work) {
+  CUdeviceptr address = host_words();
+  void* parameters[] = {&address};
+  CHECK(cuLaunchKernel(work.driver.kernel("gets__8"), 1, 1, 1, 32, 1, 1, 0, work.stream, parameters, nullptr));
+  CHECK(cuCtxSynchronize());
+  again(work);
+}
+
+static void kept_by_copy(Work& work) {
+  const CUdeviceptr addresses[] = {0, host_words()};
+  CHECK(cuMemcpyHtoD(work.device, addresses, sizeof addresses));
+  CHECK(cuCtxSynchronize());
+  again(work);
+}
+
 // A kernel waits for memory of the GPU, which work of another stream writes once the host has filled the source.
 static void released(Work& work) {
   CUstream other = work.driver.stream();
@@ -297,6 +313,8 @@ int main(int, char** arguments) {
              {"before_words", before_words},
              {"after_words", after_words},
              {"not_freed", not_freed},
+             {"kept_by_kernel", kept_by_kernel},
+             {"kept_by_copy", kept_by_copy},
              {"released", released},
              {"observed", observed},
              {"nccl", nccl},

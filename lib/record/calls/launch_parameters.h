@@ -72,6 +72,10 @@ class ParameterWords {
     std::uint32_t zeros = 0;  // see wire::race::kZeros
   };
   void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
+  // Returns false if no known memory is near the address.
+  bool may_be(std::uint64_t address) const {
+    return address >= lowest_.load(std::memory_order_relaxed) && address < highest_.load(std::memory_order_relaxed);
+  }
   // Calls visit(bytes, size, offset) for each parameter.
   template <typename Visit>
   void each(CUfunction function, void* const* parameters, const Visit& visit) const {

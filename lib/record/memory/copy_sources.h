@@ -23,7 +23,7 @@
 // A completion marker follows the copy. A change is seen if it comes while this marker is unwritten. It is reported
 // once the marker is written, if neither the GPU nor a correct host can have made it:
 //  - No operation that is unfinished at the issue of the copy, or issued later, may write to the source or wait for the
-//    host (HostReach).
+//    host (HostReach). No kernel has ever got an address of host memory, as far as this can be seen.
 //  - A correct host may fill the source before the copy has begun, and then let it begin: a kernel before the copy may
 //    wait for a word in the GPU's memory. So that only this kernel's own stream could have written the word, all other
 //    streams are idle when the copy is issued, and get no operation until it has finished.

@@ -167,8 +167,10 @@ class RaceRecords {
   bool launch_sampled(ThreadState& thread, CUgraphExec exec);
   void sampled_graph(CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void sampled_node_set(const GraphCall& call, std::uint32_t site);
+  bool hold_host_address(const void* bytes, std::size_t size) const;
   bool may_reach_host(const Call& call);
   bool may_reach_host(const CUDA_KERNEL_NODE_PARAMS& kernel);
+  bool carries_host_address(const Call& copy) const;
   bool writes_to_host(const Copy& copy, HostReach::Operation& to) const;
   bool is_on_device(std::uint64_t target) const;
   bool targets_are_on_device(const Copy& copy) const;

@@ -1,7 +1,9 @@
 // The sampled form of RaceRecords (race_records.h): it follows what can reach the sources of copies, and keeps the
 // changes as properties of the process.
 #include <stdio.h>
+#include <string.h>
 
+#include <algorithm>
 #include <array>
 
 #include "record/output/race_records.h"
@@ -77,15 +79,44 @@ void RaceRecords::watch_sampled(ThreadState& thread, const CopySources::Sampled*
   if (thread.watched != 0) thread.open.mark = true;
 }
 
-// Returns true if the kernel has an address of host memory among its parameters, or if they are not all known.
+bool RaceRecords::hold_host_address(const void* bytes, std::size_t size) const {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= size; at += 4) {
+    std::uint64_t value;
+    memcpy(&value, static_cast<const std::byte*>(bytes) + at, sizeof value);
+    if (words_.may_be(value) && is_of_host(value)) return true;
+  }
+  return false;
+}
+
+// Returns true if the kernel has an address of host memory among its parameters, or if they are not all known. A kernel
+// may store the address, so no copies are compared any more.
 bool RaceRecords::may_reach_host(const Call& call) {
   const bool given = call.parameters != nullptr || call.extra != nullptr;
   if (call.function == nullptr || (layouts_->of(call.function).count != 0) != given) return true;
-  ParameterWords::Found found;
-  words_.find(call.function, call.parameters, call.extra, found);
-  if (found.count == found.words.size()) return true;
-  for (std::size_t i = 0; i < found.count; ++i) {
-    if (is_of_host(found.words[i].value)) return true;
+  bool found = false;
+  const auto look_into = [&](const void* bytes, std::size_t size, std::size_t) {
+    found = found || hold_host_address(bytes, size);
+  };
+  words_.each(call.function, call.parameters, look_into);
+  if (call.parameters == nullptr && given) {
+    const ParameterBuffer buffer = parameter_buffer(call.extra);
+    if (buffer.bytes == nullptr) return true;
+    look_into(buffer.bytes, buffer.size, 0);
+  }
+  if (found) compare_no_more("a launch or a node of a kernel that has an address of host memory");
+  return found;
+}
+
+// A kernel may read addresses from the copied memory.
+bool RaceRecords::carries_host_address(const Call& copy) const {
+  constexpr std::uint64_t kLargest = 64u << 10, kPage = 4096;
+  if (!copy.from_host || copy.rows != 1 || copy.argument > kLargest) return false;
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const std::uint64_t begin = (copy.source + kWord - 1) / kWord * kWord, end = copy.source + copy.argument;
+  for (std::uint64_t at = begin; at + kWord <= end; at += kWord) {
+    // The program may pass an address that cannot be read. The driver then refuses the copy.
+    if ((at == begin || at % kPage == 0) && !is_readable(at)) return false;
+    if (hold_host_address(reinterpret_cast<const void*>(at), kWord)) return true;
   }
   return false;
 }
@@ -259,6 +290,8 @@ void RaceRecords::before_sampled(ThreadState& thread, Kind kind, const Copy& cop
       reaches = launch_sampled(thread, reinterpret_cast<CUgraphExec>(copy.call.argument));
       break;
     case Kind::copy:
+      if (carries_host_address(copy.call)) return compare_no_more("a copy of an address of host memory to a GPU");
+      [[fallthrough]];
     case Kind::memset:
       reaches = writes_to_host(copy, operation);
       break;
