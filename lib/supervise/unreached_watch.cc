@@ -28,8 +28,12 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{10}, kLongestPause{1000};
 // A check may take a hundredth of the launcher's time.
 constexpr int kCostShare = 100;
-// The driver opens the GPU before it loads the recorder, so a process may take this long to become recorded.
-constexpr milliseconds kStart{1000};
+// The driver opens the GPU before it loads the recorder. It maps this file for the first context, which the program
+// creates later. Measured with driver 580 on an H200.
+constexpr const char* kMappedForContexts = "/dev/nvidia-uvm";
+// A process may take this long to become recorded. Without a context, the driver may still be starting, which takes
+// seconds on a machine with many GPUs.
+constexpr milliseconds kStart{1000}, kLongestStart{30'000};
 constexpr std::size_t kNamed = 4;
 constexpr const char* kPreload = "LD_PRELOAD";
 
@@ -130,7 +134,8 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
   // If the process has ended meanwhile, its environment is empty, and its area may belong to another process.
   if (!why || !launch::has_opened_gpu(process)) return std::nullopt;
   const Clock::time_point since = seen_.emplace(key, now).first->second;
-  if (now - since < why->patience) return std::nullopt;
+  const bool may_be_starting = why->patience > milliseconds(0) && !launch::has_mapped(process, kMappedForContexts);
+  if (now - since < (may_be_starting ? kLongestStart : why->patience)) return std::nullopt;
   told_.insert(key);
   if (told_.size() > kNamed) return ++unnamed_, std::nullopt;
   std::string text = "process " + std::to_string(process) + " (" + base::process_name(process) +

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,10 @@ Gpu& Gpu::instance() {
 }
 
 void Gpu::start_context(CUctx_st& context, CUdevice device) {
+  // As NVIDIA's driver does. The mapping stays.
+  if (const int file = std::exchange(memory_manager, -1); file >= 0) {
+    mmap(nullptr, 4096, PROT_NONE, MAP_SHARED, file, 0);
+  }
   context.device = device;
   context.uid = next_context_uid_++;
   context.error = context.unseen = CUDA_SUCCESS;

@@ -22,6 +22,7 @@ class Gpu {
 
   std::mutex mutex;
   Plan plan;
+  int memory_manager = -1;  // an open file; mapped for the first context
   struct {
     bool enabled = false, on_request = false;
     std::string file, pipe;

@@ -102,6 +102,12 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     if (run >= rule.first_run && run <= rule.last_run) dump_ = first.substr(5);
     return {};
   }
+  if (first.starts_with("start=")) {
+    const auto time = number(std::string_view(first).substr(6));
+    if (!time || *time > 10'000) return "start= wants milliseconds, 0 to 10000";
+    start_ = std::chrono::milliseconds(*time);
+    return {};
+  }
   if (first.starts_with("devices=")) {
     const auto count = number(std::string_view(first).substr(8));
     if (!count || *count > 16) return "devices= wants 0 to 16";

@@ -1,6 +1,7 @@
 // The failures that a test plans: CUDADIAG_SIM_PLAN, parsed once in cuInit. README.md has the grammar.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -69,7 +70,8 @@ class Plan {
   void show_only(std::string_view visible);
   // Converts a visible device's number to its number in the plan.
   int hardware_of(int device) const { return visible_.empty() ? device : visible_[static_cast<std::size_t>(device)]; }
-  bool shared() const { return shared_; }  // whether the devices are shared under MPS
+  std::chrono::milliseconds start() const { return start_; }  // how long cuInit takes
+  bool shared() const { return shared_; }                     // whether the devices are shared under MPS
   // Bytes of device memory; 0 means the default.
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
@@ -94,6 +96,7 @@ class Plan {
   std::optional<std::minstd_rand> shuffle_;
   bool fails_calls_ = false;
   int devices_ = 1;
+  std::chrono::milliseconds start_{0};
   std::vector<int> visible_;  // empty: all
   bool shared_ = false;
   std::uint64_t memory_ = 0;

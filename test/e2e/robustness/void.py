@@ -374,6 +374,14 @@ def recorded_program_gets_no_message_about_its_recording(machine):
         expect((returned, printed), (0, ""), f"result of {command}")
 
 
+def process_whose_driver_starts_slowly_is_not_called_unrecorded(machine):
+    machine.plan("start=1500; " + targets.plan("third_of_ten"))
+    for way in "hooks", "cupti":
+        recorded = machine.run(machine.build / "targets/third_of_ten", options=["--rerun=never", f"--watch-by={way}"])
+        assert "not recorded" not in recorded.stderr, recorded.stderr
+        expect(machine.report()["verdict"], "cuda_failure", f"verdict by {way}")
+
+
 def process_that_uses_cuda_after_the_command_is_named_with_its_recording(machine):
     machine.plan(targets.plan("third_of_ten"))
     gate = machine.folder / "gate"

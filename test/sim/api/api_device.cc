@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "api/api.h"
@@ -43,7 +44,7 @@ CUresult take_plan(Gpu& gpu) {
 }
 
 // Opens files that stand in for those of a GPU, as a real driver opens /dev/nvidia0 and /dev/nvidia-uvm. Uses high
-// numbers, so that programs with few descriptors run as before.
+// numbers, so that programs with few descriptors run as before. Gpu::start_context() maps one.
 void open_devices() {
   Dl_info self{};
   dladdr(reinterpret_cast<void*>(&cuInit), &self);
@@ -52,7 +53,7 @@ void open_devices() {
     const int file = open((path.substr(0, path.rfind('/') + 1) + device).c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) continue;
     constexpr int kHigh = 900;
-    fcntl(file, F_DUPFD_CLOEXEC, kHigh);
+    Gpu::instance().memory_manager = fcntl(file, F_DUPFD_CLOEXEC, kHigh);  // the latest file
     close(file);
   }
 }
@@ -78,6 +79,7 @@ CUresult initialize() {
   if (result != CUDA_SUCCESS) return result;
   sim::set_driver_ready(true);
   open_devices();
+  std::this_thread::sleep_for(Gpu::instance().plan.start());
   load_injection();
   return result;
 }
