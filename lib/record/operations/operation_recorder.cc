@@ -105,14 +105,18 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
     open.mark = dense || is_due(thread, site.ordinal);
   }
+  const bool usual = rule.kind == Kind::kernel && is_usual(call);
+  const bool has_parameters = rule.kind == Kind::kernel && (usual || !is_empty(call));
   if (races != nullptr && !captured) [[unlikely]] {
     // Events have no site of their own.
     const bool lacks_site = site.site == 0 && races->compares(thread);
     races->call_entered(thread, lacks_site ? sites_.site_of(thread, id, rule.kind, frame) : site.site, rule.kind);
-    if (races->samples()) races->before_sampled(thread, rule.kind, {id, data.functionParams, call, rule.blocks});
+    if (races->samples() && (has_parameters || rule.kind != Kind::kernel)) {
+      races->before_sampled(thread, rule.kind, {id, data.functionParams, call, rule.blocks});
+    }
   }
   if (races != nullptr && !captured && !races->samples()) [[unlikely]] {
-    if (rule.kind == Kind::kernel) races->before_kernel(thread, call, site.function);
+    if (has_parameters) races->before_kernel(thread, call, site.function);
     if (call.rows != 1) races->before_rows(thread, call);
     if (rule.kind == Kind::copy) races->before_copy(thread, {id, data.functionParams, call, rule.blocks});
     if (rule.kind == Kind::host_function) races->before_host_function();
@@ -120,9 +124,8 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
   } else if (races != nullptr && captured && rule.kind != Kind::kernel) {
     races->captured(thread, id, data.functionParams, call, frame);
   }
-  const bool usual = rule.kind == Kind::kernel && is_usual(call);
   if (rule.kind == Kind::kernel && !captured) [[likely]] {
-    if (usual || !is_empty(call)) [[likely]]
+    if (has_parameters) [[likely]]
       latest_.keep(thread, call);
   } else if (rule.kind == Kind::copy && !captured) {
     tables_.keep(thread, call);
@@ -133,7 +136,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
 
 // Called once all earlier work has finished. No other work is issued until this operation has finished.
 void OperationRecorder::keep_suspect(std::uint32_t id, Kind kind, const Call& call, const CUpti_CallbackData& data) {
-  if (kind != Kind::kernel) {
+  if (kind != Kind::kernel || is_empty(call)) {
     arguments_.forget();
     if (saver_ != nullptr) saver_->passed();
     if (nodes_ != nullptr && kind == Kind::graph) save_node(call);
