@@ -31,7 +31,7 @@
 namespace cudadiag::command {
 namespace {
 
-constexpr int kNotProven = 1;  // the exit status if reruns did not prove the failure
+constexpr int kNotProven = 1;  // the exit status if the failure is not proven
 
 struct BisectOptions {
   std::string session;
@@ -115,6 +115,10 @@ std::string nothing_to_narrow(const session::Session& session, diagnose::Session
   const analyse::Analysis& analysis = state.analysis();
   const bool proven = !analysis.failures.empty() && analysis.failures.front().evidence.proves();
   if (!proven) {
+    if (!analysis.failures.empty() && analysis.failures.front().kind == analyse::Kind::hang) {
+      return session.manifest.hang ? "a rerun would add nothing: the session has a GPU core dump of the hang"
+                                   : "a rerun would add nothing: it is only of use if --hang-after ended the first run";
+    }
     if (session.processes.empty()) return "a rerun would add nothing: no recording of a process could be read";
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
            "the tensors";
@@ -135,6 +139,15 @@ void print_report(diagnose::SessionState& state, const BisectOptions& options, b
   shown.is_latest = is_latest(state.session().folder, options.output);
   const std::string text = report::write_text(state.diagnosis(), shown);
   print(text);
+}
+
+// Returns the exit status. No rerun proves a hang. It is shown if a GPU core dump has the line of its kernel.
+int status_of(diagnose::SessionState& state) {
+  const bool open = std::ranges::any_of(state.diagnosis().findings, [](const diagnose::Finding& finding) {
+    if (finding.kind == analyse::Kind::hang) return !finding.device;
+    return analyse::is_asynchronous(finding.kind) && !finding.evidence.proves();
+  });
+  return open ? kNotProven : 0;
 }
 
 // Opens the session that the options refer to.
@@ -195,11 +208,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   if (!options.rerun.keep_core) supervise::drop_large_dumps(session, writer);
   if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
   if (!possible) return kOwnFailure;
-  const std::vector<analyse::Failure>& failures = state.analysis().failures;
-  const bool unproven = std::ranges::any_of(failures, [](const analyse::Failure& failure) {
-    return analyse::is_asynchronous(failure.kind) && !failure.evidence.proves();
-  });
-  return unproven ? kNotProven : 0;
+  return status_of(state);
 }
 
 int carry_out(const BisectOptions& options) {
@@ -215,7 +224,7 @@ int carry_out(const BisectOptions& options) {
   }
   say(nothing_to_narrow(session, state, options.rerun.cross_check));
   print_report(state, options);
-  return 0;
+  return status_of(state);
 }
 
 void add_windows(CLI::App* command, BisectOptions& bisect) {

@@ -50,6 +50,18 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
             expect_in("Device  spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "report")
 
 
+def bisect_of_a_hang_succeeds_if_a_dump_shows_its_kernel(machine):
+    for dump, status in (("running", 0), ("idle", 1)):
+        command = program("hangs_twice.py", stuck(machine, "kernel")[0], DATA / f"gpucore/{dump}.nvcudmp.gz")
+        kept = ["-o", machine.folder / dump]
+        machine.run(*command, options=["--hang-after", "0.3", *kept])
+        result = machine.cudadiag("bisect", *kept, timeout=60)
+        expect(result.returncode, status, f"status if the dump is {dump}, with {result.stderr}")
+        again = machine.cudadiag("bisect", *kept, timeout=60)
+        expect(again.returncode, status, f"status of a second search, with {again.stderr}")
+        expect_in("a rerun would add nothing: the session has a GPU core dump of the hang\n", again.stderr, "second search")
+
+
 def dump_that_does_not_come_is_announced_and_explained(machine):
     result = machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
     announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
