@@ -39,6 +39,11 @@ void describe_session(Diagnosis& report, const Known& known) {
   report.session = known.session.folder.string();
   report.command = manifest.command;
   report.started = manifest.started;
+  if (report.started.empty() && !known.session.processes.empty()) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    const auto begun = known.session.processes.front().record.start_realtime / kSecond;
+    if (begun != 0) report.started = session::iso_time(static_cast<std::time_t>(begun));
+  }
   report.working_directory = manifest.working_directory;
   report.input_read = manifest.input_read;
 }

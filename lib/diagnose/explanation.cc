@@ -111,9 +111,10 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
   switch (failure.kind) {
     case analyse::Kind::async_error:
       if (failure.damaged)
-        return {"record the program again with cudadiag run, or let a rerun find the operation: cudadiag bisect"};
+        return {std::string("record the program again") +
+                (manifest.command.empty() ? "" : ", or let a rerun find the operation: cudadiag bisect")};
       if (failure.records_lost && !failure.process->record.log)
-        return {"run the program again with --full-log, which keeps the record of every operation"};
+        return {"to keep the record of every operation: cudadiag run --full-log -- COMMAND"};
       if (failure.candidates.empty()) return {};
       [[fallthrough]];
     case analyse::Kind::graph_node:
@@ -243,10 +244,10 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
         finding.why_no_line.empty() || !finding.module_unknown.empty() || finding.lacks_line_information;
     if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
       const std::string module = std::filesystem::path(finding.location.module).filename().string();
-      finding.fix.push_back(finding.module_unknown.empty()
-                                ? fmt::format("build {} with -g to see its lines", module)
-                                : fmt::format("{} {}: record the program again with cudadiag run to see its lines",
-                                              module, finding.module_unknown));
+      finding.fix.push_back(
+          finding.module_unknown.empty()
+              ? fmt::format("build {} with -g to see its lines", module)
+              : fmt::format("{} {}: record the program again to see its lines", module, finding.module_unknown));
     }
     const session::FailedCall* noticed = failures[i]->noticed;
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);

@@ -507,6 +507,14 @@ class FindingText {
 
 }  // namespace
 
+std::string command_text(const diagnose::Diagnosis& report) {
+  if (!report.command.empty() || report.processes.empty()) return diagnose::shell_line(report.command);
+  const auto failed = std::ranges::find_if(report.processes, [&](const diagnose::ProcessLine& process) {
+    return !report.findings.empty() && process.pid == report.findings.front().pid;
+  });
+  return diagnose::shell_line((failed == report.processes.end() ? report.processes.begin() : failed)->argv);
+}
+
 std::string interruption(const diagnose::Finding& finding, const std::string& place) {
   const session::Work work = finding.launch ? finding.launch->operation : session::Work::call;
   std::string what = diagnose::with_article(word(work));

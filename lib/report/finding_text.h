@@ -26,6 +26,9 @@ inline std::string counted(std::uint64_t number, std::string_view one) {
 // "illegal memory access (700) in train.py:41, forward", with paths inside `directory` relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
+// The command. Without a launcher, that of the process that failed.
+std::string command_text(const diagnose::Diagnosis& report);
+
 // The title of a hang that the user interrupted: "interrupted while smooth (demo.cc:86) had been running for 6.2 s".
 std::string interruption(const diagnose::Finding& finding, const std::string& place);
 

@@ -385,8 +385,8 @@ std::vector<std::vector<std::size_t>> groups_of_findings(const diagnose::Diagnos
 // Returns a line with the command, the time of the run, and the GPUs.
 std::string context_line(const diagnose::Diagnosis& report, const Markup& markup) {
   std::vector<std::string> parts;
-  if (!report.command.empty())
-    parts.push_back(fmt::format("<code>{}</code>", markup.text(diagnose::shell_line(report.command))));
+  if (const std::string command = command_text(report); !command.empty())
+    parts.push_back(fmt::format("<code>{}</code>", markup.text(command)));
   // Turns "2026-11-21T10:15:00Z" into "2026-11-21 10:15:00 UTC".
   std::string started = report.started;
   if (const std::size_t at = started.find('T'); at != started.npos) started[at] = ' ';

@@ -576,7 +576,8 @@ static void list(Members& to, const diagnose::Diagnosis& report) {
         run.text("started", report.started, "ISO 8601, UTC");
         run.text("session", report.session, "the session's folder");
       },
-      "The command that was run. Without a launcher, command is empty and started is null.");
+      "The command that was run. Without a launcher, command is empty, and started is when the first process "
+      "initialised CUDA.");
 }
 
 std::string write_json(const diagnose::Diagnosis& report) { return Members::document(report); }

@@ -239,7 +239,7 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
 // Returns the command, the directory, the time and the session, such as "python train.py  in /home/u,
 // 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711".
 Section run_section(const diagnose::Diagnosis& report) {
-  std::string command = diagnose::shell_line(report.command), rest;
+  std::string command = command_text(report), rest;
   const std::pair<const char*, const std::string*> parts[] = {
       {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
   for (const auto& [word, value] : parts) {
@@ -250,7 +250,7 @@ Section run_section(const diagnose::Diagnosis& report) {
 
 // Returns the time and the command, such as "2026-11-21T10:15:00Z python train.py".
 Section short_run(const diagnose::Diagnosis& report) {
-  const std::string line = report.started + "  " + diagnose::shell_line(report.command);
+  const std::string line = report.started + "  " + command_text(report);
   return {
       .label = "Run", .lines = report.started.empty() ? Lines() : Lines{line}, .sacrifice = 6, .wide = Wide::is_cut};
 }

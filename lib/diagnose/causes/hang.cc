@@ -165,8 +165,7 @@ const std::vector<Rule>& hang_rules() {
        .when = waiting_collective,
        .texts = {"an NCCL collective never finishes, often because a rank has not reached it, has called a different "
                  "collective, or has called the same one with different sizes"},
-       .fix = {"run the program again with --nccl and --hang-after SECONDS: the report then names the rank, the call "
-               "and the group",
+       .fix = {"to learn the rank, the call and the group: cudadiag run --nccl --hang-after SECONDS -- COMMAND",
                "or find the rank that has not launched this kernel: cudadiag ranks compares the sessions of all ranks",
                "all ranks must call the same collectives in the same order, including ranks that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},

@@ -51,7 +51,7 @@ def job_that_hangs_without_its_groups_is_told_of_nccl(machine):
     machine.run(*program(PROGRAM, "pipeline", "missing"), options=["-o", "without", "--hang-after", "2"])
     report = machine.report("-o", "without")
     expect(report["groups"], None, "groups")
-    expect_in("run the program again with --nccl", " ".join(report["findings"][0]["fix"]), "what to do")
+    expect_in("cudadiag run --nccl --hang-after SECONDS -- COMMAND", " ".join(report["findings"][0]["fix"]), "what to do")
 
 
 def rank_that_works_on_is_late(machine):

@@ -29,7 +29,7 @@ def executable_that_changed_since_is_said_to_have(machine):
         change()
         shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
         expect_in(f"(third {why}: its functions and lines are unknown)", shown, "report")
-        expect_in(f"third {why}: record the program again with cudadiag run to see its lines", shown, "fix")
+        expect_in(f"third {why}: record the program again to see its lines", shown, "fix")
         assert "-g," not in shown, shown
 
 

@@ -64,6 +64,8 @@ def recording_without_the_launcher(machine):
     report = machine.report()
     expect_true_line(report, "ten_launches.py")
     expect(report["findings"][0]["evidence"]["grade"], "bracketed", "grade, though no driver can pin the pages of a file")
+    row = f"\nRun     {report['run']['started']}  {sys.executable} "[:50]
+    expect_in(row, expect_success(machine.cudadiag("report")).stdout, "row of the report")
 
 
 def program_recorded_through_env_ends_itself_after_its_failure_if_the_user_asks(machine):

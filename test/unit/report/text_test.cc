@@ -243,6 +243,9 @@ TEST_CASE("the time and the command of the run are shown on request, in one line
   report.command.push_back(std::string(200, 'x'));
   const std::string cut = write_text(report, options);
   CHECK(cut.find("xxx...\nNext    ") != std::string::npos);
+  report.command.clear();  // recorded without a launcher
+  report.processes = {{1, 0, {"sh"}, {}, {}, {}}, {report.findings[0].pid, 1, {"python", "serve.py"}, {}, {}, {}}};
+  CHECK(write_text(report, options).find("\nRun     2026-11-21T10:15:00Z  python serve.py\n") != std::string::npos);
 }
 
 TEST_CASE("README shows its example as it is printed") {
