@@ -128,7 +128,7 @@ class StatusText {
       ++same;
     std::string what(word(operation.operation));
     if (!operation.kernel.empty()) {
-      what = diagnose::short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns);
+      what = verbose_ ? operation.kernel : diagnose::short_kernel_name(operation.kernel, kStatusColumns);
     }
     std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
     if (operation.location.nearest().line > 0 || !operation.location.function.empty()) {

@@ -118,6 +118,16 @@ TEST_CASE("calls of one line are merged, and unproven work is marked as suspecte
                   "    and 3 more after it\n") != std::string::npos);
 }
 
+TEST_CASE("a kernel's name is whole with -v, and short without") {
+  Status status = one_stream();
+  const std::string name = "void ns::scale<" + std::string(40, 'x') + ">(float*, int)";
+  status.processes[0].streams[0].operations[0].kernel = name;
+  TextOptions options;
+  CHECK(write_status_text(status, options).find(" scale<...>  train.py:41") != std::string::npos);
+  options.verbosity = Verbosity::verbose;
+  CHECK(write_status_text(status, options).find(" " + name + "  train.py:41") != std::string::npos);
+}
+
 TEST_CASE("a narrow terminal wraps lines and cuts none") {
   Status status = one_stream();
   OpenStream& stream = status.processes[0].streams[0];
