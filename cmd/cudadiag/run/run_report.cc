@@ -288,16 +288,20 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   if (!none && failed(end.end)) return print_no_failure(report), false;
   if (!none) return false;
   const bool is_cudadiag = records_by_itself(options.recording.command);
-  // A program without a GPU gets no message, unless the user asks about its races or for details.
+  // A program without a GPU gets no message, unless it failed, or the user asks about its races or for details.
   const bool wanted = options.print_no_race || options.verbosity == report::Verbosity::verbose;
-  if (!wanted && !(is_cudadiag && failed(end.end))) return false;
+  if (!wanted && !failed(end.end)) return false;
   // An interrupted program may not have reached its first CUDA call.
   if (end.interrupted && !options.print_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (is_cudadiag) {
     return say("nothing was recorded here: the command is another cudadiag, and creates a session of its own"), true;
   }
-  return print_why_no_process(), true;
+  if (wanted) return print_why_no_process(), true;
+  if (!recording.unrecorded().empty()) return true;
+  say("no CUDA call was recorded, so the command probably failed before its first one. If it failed on the GPU, run: "
+      "cudadiag doctor");
+  return true;
 }
 
 namespace {

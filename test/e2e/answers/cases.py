@@ -14,7 +14,7 @@ import struct
 import sys
 
 import targets
-from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import DATA, FAULT, NO_CALL, expect, expect_in, expect_success, expect_true_line, program, true_line
 from targets import TARGETS
 
 
@@ -270,9 +270,10 @@ def program_that_clears_its_environment_is_left_alone(machine):
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result of a failing program")
 
 
-def no_cuda_is_said_in_detail_only(machine):
-    for command in ("true", "false"):
-        expect(machine.run(command).stderr, "", f"stderr of {command}")
+def no_cuda_is_said_after_a_failure_and_in_detail(machine):
+    for command, said in (("true", ""), ("false", NO_CALL)):
+        expect(machine.run(command).stderr, said, f"stderr of {command}")
+        expect(machine.run(command, options=["-q"]).stderr, "", f"stderr of {command} with -q")
         expect_in("did not use CUDA, as far as the recording shows. A process that used a GPU for less than a second without "
                   "being recorded may have been missed. If it should have used CUDA, run: cudadiag doctor",
                   machine.run(command, options=["-v"]).stderr, f"stderr of {command} with -v")
