@@ -307,6 +307,9 @@ class PassLines {
       line.outcome += ", " + dump_text(pass, line.dump, testimony_);
     }
     line.ended_at_that = outcome == Outcome::kept_from;
+    if (outcome == Outcome::not_reached && analysis_.reruns[index - 1].end.bad) {
+      line.last_printed = session::last_printed_line(session_.folder / pass.folder);
+    }
     const bool waited_for_all = pass.waits == analyse::kEveryOperation;
     line.leaves_proof_open =
         line.ended_at_that || (outcome == Outcome::failed && !pass.cut_short && (pass.isolated || !waited_for_all));

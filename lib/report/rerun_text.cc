@@ -219,6 +219,11 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
 
 }  // namespace
 
+std::string last_line_text(const std::string& line) {
+  constexpr std::size_t kColumns = 80;
+  return line.empty() ? "" : "the rerun's last line: " + base::clip(base::printable(line), kColumns);
+}
+
 RerunText::RerunText(Diagnosis before, TextOptions options)
     : before_(std::move(before)), options_(options), session_(options.is_latest ? "" : before_.session) {}
 
@@ -275,6 +280,8 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
       print_new_line(gain, after);
     } else if (!is_quiet()) {
       say(gain.elsewhere ? "a rerun failed elsewhere:" : no_proof_text(after, *gain.after, session_));
+      const auto last = std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
+      if (!gain.elsewhere && last != after.passes.rend()) say(last_line_text(last->last_printed));
     }
   }
   const bool new_place = gain.moved || gain.elsewhere;

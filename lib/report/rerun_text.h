@@ -17,6 +17,9 @@ struct RerunMessage {
   std::string text;
 };
 
+// Quotes the last line that a rerun printed before it failed in another way than the first run; empty if `line` is.
+std::string last_line_text(const std::string& line);
+
 struct Gain;
 
 class RerunText {

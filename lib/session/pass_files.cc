@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "base/files.h"
+#include "base/text.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
 #include "session/session.h"
+#include "session/session_folders.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
 
@@ -118,6 +122,16 @@ std::string sentence(const ReplayTally& tally, bool failed_alone) {
            "that was not saved matters (memory that was not reached, or GPU state)";
   }
   return "does not fail alone: it depends on what runs at the same time, or on something that was not saved";
+}
+
+std::string last_printed_line(const std::filesystem::path& pass_folder) {
+  constexpr std::uint64_t kMost = 4096;
+  const base::FileDescriptor file = base::open_plain(pass_folder / kOutputFile);
+  if (!file.valid()) return "";
+  const std::uint64_t size = base::size_of(file);
+  const std::string end = base::read_part(file.get(), size - std::min(size, kMost), std::min(size, kMost));
+  const std::string_view text = base::trimmed(end, " \t\r\n");
+  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid) {

@@ -67,6 +67,9 @@ struct ReplayTally {
 // work.
 std::string sentence(const ReplayTally& tally, bool failed_alone = false);
 
+// Returns the last line that a rerun printed and that is not blank. It may contain any characters.
+std::string last_printed_line(const std::filesystem::path& pass_folder);
+
 std::filesystem::path saved_launch_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::string write_replay_tally(ReplayTally tally);
 std::optional<ReplayTally> parse_replay_tally(std::string_view text);

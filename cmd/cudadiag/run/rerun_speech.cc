@@ -14,6 +14,8 @@
 
 #include "diagnose/words.h"
 #include "report/finding_text.h"
+#include "report/rerun_text.h"
+#include "session/pass_files.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit.h"
 #include "terminal.h"
@@ -91,9 +93,12 @@ void print_confirmed(const RerunEnded& rerun) {
   if (rerun.judged().outcome != RerunOutcome::not_reached || !rerun.judged().end.bad) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
   const std::string output = "its output is in " + diagnose::shell_word(printed.string());
-  if (!rerun.session.reruns.back().empty()) return say("the rerun failed in another way; " + output);
-  say("the rerun exited before it used CUDA; " + output +
-      ". The command may need the first run's input or environment variables");
+  say(!rerun.session.reruns.back().empty()
+          ? "the rerun failed in another way; " + output
+          : "the rerun exited before it used CUDA; " + output +
+                ". The command may need the first run's input or environment variables");
+  const std::string last = report::last_line_text(session::last_printed_line(rerun.session.folder / pass.folder));
+  if (!last.empty()) say(last);
 }
 
 std::string why_no_hang_dump(const RerunEnded& rerun) {

@@ -496,6 +496,7 @@ struct PassLine {
   std::optional<session::CutShort> cut_short{};     // nullopt if it ran to its end
   std::optional<analyse::Rerun::Outcome> judged{};  // set for a rerun that ran to its end
   DumpState dump = DumpState::none;
+  std::string last_printed{};  // if the rerun failed in another way than the first run: the last line that it printed
 };
 
 struct Diagnosis {

@@ -71,6 +71,7 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     printed = session_of(machine).resolve() / "confirm/output.txt"
     expect_in(f"the rerun exited before it used CUDA; its output is in {printed}. The command", done.stderr, "stderr")
     expect_in("WANTED: is not set", printed.read_text(), "its output")
+    expect_in("WANTED: is not set\n", done.stderr.partition("cudadiag: the rerun's last line: ")[2], "stderr")
     expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
 
 

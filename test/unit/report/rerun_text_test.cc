@@ -50,6 +50,18 @@ TEST_CASE("after a rerun that could write files, the command that can write file
         "  # not isolated: it can write files");
 }
 
+TEST_CASE("after a rerun that failed in another way, its last line is quoted in at most 80 columns") {
+  PassLine line;
+  line.outcome = "ended before it reached this call";
+  line.last_printed = "FileExistsError: [Errno 17] File exists: 'out\x1b[1m" + std::string(80, 'x');
+  const auto messages = RerunText(python_report(), {}).finish(after(2, line));
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[0].text ==
+        "2 reruns (6.0 s): ended before it reached this call; the first answer remains  [bracketed]");
+  CHECK(messages[1].text ==
+        "the rerun's last line: FileExistsError: [Errno 17] File exists: 'out\\x1b[1m" + std::string(25, 'x') + "...");
+}
+
 TEST_CASE("after an isolated rerun, an isolated one is suggested") {
   PassLine line = interrupted();
   line.isolated = true;
