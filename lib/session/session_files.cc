@@ -20,6 +20,7 @@
 #include "session/session.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session/session_writer.h"
 #include "wire/pass_files.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
@@ -103,8 +104,9 @@ bool is_of_launch(std::string_view name) {
 bool is_own_file(Level level, std::string_view name) {
   static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
                                                                  kKept,     kArenaFile, kRunningFile};
-  static constexpr std::array<std::string_view, 8> kOfPass = {kOutputFile,  kDebuggerFile,  kCodeFile, kKernelCodeFile,
-                                                              kCreatedFile, kSanitizerFile, kRaces,    "dump.gpucore"};
+  static constexpr std::array<std::string_view, 9> kOfPass = {kOutputFile,        kDebuggerFile, kCodeFile,
+                                                              kKernelCodeFile,    kCreatedFile,  kSanitizerFile,
+                                                              kPassingLaunchFile, kRaces,        "dump.gpucore"};
   static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
                                                                 kOutputFile};
   if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());
@@ -211,6 +213,21 @@ bool remove_session(const fs::path& folder) {
   return root.valid() && remove_session(root.get(), folder.filename().c_str());
 }
 
+void drop_passing_launches(const base::FileDescriptor& session) {
+  Level level{};
+  for (const std::string& pass : base::names_in(session)) {
+    if (!is_own_folder(Level::session, pass, level)) continue;
+    const base::FileDescriptor folder = base::open_plain_folder(session.get(), pass.c_str());
+    if (::faccessat(folder.get(), kPassingLaunchFile, F_OK, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    for (const std::string& name : base::names_in(folder)) {
+      if (!is_own_folder(Level::pass, name, level) || level != Level::launch) continue;
+      remove_own(base::open_plain_folder(folder.get(), name.c_str()), level);
+      ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
+    }
+    ::unlinkat(folder.get(), kPassingLaunchFile, 0);
+  }
+}
+
 namespace {
 
 using std::chrono::hours;
@@ -279,7 +296,9 @@ std::vector<std::string> retain(const fs::path& root, const fs::path& newest, co
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;
   for (const fs::path& folder : sessions_in(root)) {
-    if (folder == newest || is_being_written(folder) || is_kept(folder)) continue;
+    if (folder == newest || is_being_written(folder)) continue;
+    SessionWriter::reopen(folder);  // removes what a killed rerun left
+    if (is_kept(folder)) continue;
     if (is_blank(folder)) {
       remove_if_unused(folder);
       continue;

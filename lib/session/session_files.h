@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "wire/area.h"
 
 namespace cudadiag::session {
@@ -32,6 +33,10 @@ bool is_only_prepared(const std::filesystem::path& folder);
 // names and the folders that contain them stay. Follows no link. Returns false if anything is left.
 bool remove_session(int root, const char* name);
 bool remove_session(const std::filesystem::path& folder);
+
+// Removes the saved launches of the passes whose folders contain kPassingLaunchFile. They were saved only for the
+// reruns, and stay if cudadiag is killed. The caller must hold the session's lock.
+void drop_passing_launches(const base::FileDescriptor& session);
 
 // The limits for old sessions when a new one is finished.
 struct Retention {

@@ -46,6 +46,7 @@ inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass fol
 inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see pass_files.h
 inline constexpr const char* kCreatedFile = "created";              // in the record pass: see supervise/beginning.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
+inline constexpr const char* kPassingLaunchFile = "passing-launch";  // in a rerun's folder: see drop_passing_launches()
 
 // Returns whether the name has the form "20261121-101500-4711", with or without ".incomplete".
 bool is_session_name(const std::string& name);

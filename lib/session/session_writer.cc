@@ -190,6 +190,7 @@ base::Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
     return base::Error{absolute.string() + " is being written by another cudadiag process",
                        "wait until that process has ended"};
   }
+  session::drop_passing_launches(lock);
   base::FileDescriptor pass = base::open_plain_folder(lock.get(), kRecordFolder);
   return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));
 }

@@ -33,7 +33,8 @@ class SessionWriter {
   static base::Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid,
                                             std::int64_t unix_seconds);
 
-  // Opens a finished session to add reruns. Fails while another process is writing the session.
+  // Opens a finished session to add reruns. Fails while another process is writing the session. Removes launches that
+  // killed reruns left.
   static base::Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -51,6 +52,7 @@ class SessionWriter {
   // Creates or replaces a file of the session, which must be below folder(). Never writes to an existing file or
   // through a link.
   std::optional<base::Error> store_text(const std::filesystem::path& file, std::string_view text);
+  void drop_passing_launches() { session::drop_passing_launches(lock_); }
   // Removes a file or folder of the session, with everything in it. `place` must be below folder().
   void remove(const std::filesystem::path& place);
   // Returns the folder of the pass that is being written.

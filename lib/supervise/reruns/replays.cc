@@ -185,24 +185,18 @@ struct Found {
   std::size_t pass = 0;  // index in the manifest
 };
 
-template <typename Visit>
-void each_launch_folder(const session::Session& session, const Visit& visit) {
-  for (std::size_t i = std::min(session.reruns.size() + 1, session.manifest.passes.size()); i-- > 1;) {
-    for (const session::Process& process : session.reruns[i - 1])
-      visit(i, session::saved_launch_folder(session.manifest.passes[i].folder, process.pid), process.record);
-  }
-}
-
 // Searches the latest pass first.
 std::optional<Found> find_launch(const session::Session& session) {
-  std::optional<Found> found;
-  each_launch_folder(session, [&](std::size_t pass, const fs::path& folder, const session::ProcessRecord& record) {
-    std::error_code error;
-    const fs::path path = session.folder / folder;
-    const bool saved = !found && (fs::exists(path / replay::kLaunchFile, error) || replay::holds_launch(path));
-    if (saved) found = {folder, &record, pass};
-  });
-  return found;
+  for (std::size_t i = std::min(session.reruns.size() + 1, session.manifest.passes.size()); i-- > 1;) {
+    for (const session::Process& process : session.reruns[i - 1]) {
+      const fs::path folder = session::saved_launch_folder(session.manifest.passes[i].folder, process.pid);
+      const fs::path path = session.folder / folder;
+      std::error_code error;
+      const bool saved = fs::exists(path / replay::kLaunchFile, error) || replay::holds_launch(path);
+      if (saved) return Found{folder, &process.record, i};
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<replay::Instruction> instruction_of(const session::Session& session) {
@@ -434,14 +428,6 @@ std::optional<RerunProblem> find_address(session::Session& session, diagnose::Se
   state.advance();
   if (const auto failure = writer.store_manifest(session.manifest)) return RerunProblem{Kind::not_stored, *failure};
   return std::nullopt;
-}
-
-void drop_saved_launches(const session::Session& session, const std::string& pass, session::SessionWriter& writer) {
-  each_launch_folder(session, [&](std::size_t, const fs::path& folder, const session::ProcessRecord&) {
-    std::error_code error;
-    const bool is_of_pass = folder.parent_path() == pass && fs::exists(session.folder / folder, error);
-    if (is_of_pass) writer.remove(writer.folder() / folder);
-  });
 }
 
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,

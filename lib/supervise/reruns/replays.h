@@ -109,9 +109,6 @@ std::optional<RerunProblem> find_address(session::Session& session, diagnose::Se
                                          session::SessionWriter& writer, launch::SignalRelay& relay,
                                          std::chrono::milliseconds limit, RerunListener& listener);
 
-// Removes the saved launches of a pass.
-void drop_saved_launches(const session::Session& session, const std::string& pass, session::SessionWriter& writer);
-
 // Completes the folder of the latest saved launch, replays the launch, stores the result in the session's manifest, and
 // updates `state`. Returns a problem if no launch was saved, or if something could not be stored.
 std::optional<RerunProblem> try_saved_launch(session::Session& session, diagnose::SessionState& state,

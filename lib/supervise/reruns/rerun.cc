@@ -296,6 +296,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   }
   const auto name = writer.begin_pass(name_of(spec));
   if (const auto* failure = std::get_if<base::Error>(&name)) return *failure;
+  if (spec.drops_launch) writer.store_text(writer.pass_folder() / session::kPassingLaunchFile, "");
   auto made = prepare(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   auto& [start, input, output, options, folders] = std::get<Prepared>(made);

@@ -24,6 +24,7 @@ struct RerunSpec {
   std::string values{};                  // see wire/rerun.h; empty: read no values
   double seconds_for_tracing = 0;        // how long it may take to trace bad values; 0: it traces none
   unsigned save_limit = 0;               // MiB of memory to save with each launch that it waits for; 0: save nothing
+  bool drops_launch = false;             // the saved launch is removed after the reruns
   bool without_values = false;           // reads none, because this may have disturbed the previous rerun
   std::string waits{};                   // a description of what it waits for
   std::string sanitizer{};               // path of compute-sanitizer

@@ -72,7 +72,7 @@ class RerunSequence {
       if (interrupted_ || (row.runs != nullptr && !continues())) continue;
       if (row.says_why_not || row.adds(known(session_, state_, plan_))) start(row.task);
     }
-    for (const std::string& pass : saved_unasked_) drop_saved_launches(session_, pass, writer_);
+    writer_.drop_passing_launches();
     return possible_;
   }
 
@@ -159,11 +159,16 @@ class RerunSequence {
     }
   }
 
+  void save_for_reruns(RerunSpec& spec, unsigned limit) const {
+    spec.save_limit = std::min(options_.save_limit, limit);
+    spec.drops_launch = true;
+  }
+
   // Returns false if no more reruns are possible.
   bool wait_in(const WindowStep& step, bool dumps, bool traces, bool saves) {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.dumps = dumps;
-    if (saves) spec.save_limit = std::min(options_.save_limit, kSavedWhileConfirming);
+    if (saves) save_for_reruns(spec, kSavedWhileConfirming);
     const auto window = traces ? analyse::rerun_window(analysis(), Reach::calls, true) : step.window;
     const double patience = dumps ? kPatienceForDump * options_.patience : options_.patience;
     spec.window = with_patience(window.text, patience);
@@ -199,7 +204,7 @@ class RerunSequence {
       RerunSpec spec = spec_of(PassKind::launch);
       spec.window = with_patience(window.text, options_.patience);
       spec.waits = window.words;
-      spec.save_limit = std::min(options_.save_limit, kSavedForAddress);
+      save_for_reruns(spec, kSavedForAddress);
       spec.time_limit = std::min(spec.time_limit, kSecondsForAddress - kSecondsToReplay);
       if (!add_once(spec) || interrupted_ || any_left_) return;
     }
@@ -358,7 +363,6 @@ class RerunSequence {
     interrupted_ = result.interrupted;
     any_left_ = result.any_left;
     note_beginning(result);
-    if (spec.save_limit > 0 && !options_.save_launch) saved_unasked_.push_back(result.pass.folder);
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -387,7 +391,6 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  std::vector<std::string> saved_unasked_;   // folders of passes whose saved launches are removed at the end
   Beginning::Since since_;                   // reruns do not see what it lists as made
   std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;

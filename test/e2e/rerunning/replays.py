@@ -4,6 +4,7 @@ tests."""
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -413,6 +414,22 @@ def standalone_source_does_the_same(machine):
     expect((done.returncode, "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stdout), (1, True), f"its output: {done.stdout}")
     machine.plan("missing kernel=sim_store_through")
     expect_in("cuModuleGetFunction", machine.plain("./alone", cwd=folder).stdout, "a different problem")
+
+
+def launch_that_a_killed_search_saved_for_itself_is_removed_by_the_next_run(machine):
+    tools = machine.folder / "tools"
+    tools.mkdir()
+    (tools / "compute-sanitizer").symlink_to("/bin/true")  # a launch is saved only where the tool is installed
+    machine.environment["PATH"] = f"{tools}:{machine.environment['PATH']}"
+    kills = '"$@"; status=$?; test ! -e searcher || kill -KILL $(cat searcher); exit $status'
+    machine.run("sh", "-c", kills, "sh", machine.build / "targets/saved_launch", "through")
+    (session,) = (machine.state / "cudadiag").glob("2*")
+    search = machine.plain("sh", "-c", 'echo $$ >searcher; exec "$@"', "sh", *machine.command("bisect"))
+    expect(search.returncode, -signal.SIGKILL, "status of the search")
+    expect([path.parent.name for path in session.glob("*/launch-*")], ["confirm"], "launches left")
+    machine.run(machine.build / "targets/saved_launch", "through")
+    expect([path.name for path in session.glob("confirm/*launch*")], [], "files left after the next run")
+    expect((session / "confirm").is_dir(), True, "the rerun's folder")
 
 
 # ---- launches of other users

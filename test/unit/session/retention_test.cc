@@ -346,3 +346,29 @@ TEST_CASE("a manifest that is too large is reported as such") {
   REQUIRE(std::holds_alternative<base::Error>(opened));
   CHECK(std::get<base::Error>(opened).what.ends_with("it is larger than 64 MiB"));
 }
+
+TEST_CASE("launches that killed reruns saved for themselves are removed, and no others") {
+  const ScratchFolder scratch;
+  const fs::path& root = scratch.path();
+  const fs::path session = finished_session(root, 1), asked = session / "launch/launch-4711/image";
+  const fs::path mark = session / "confirm" / session::kPassingLaunchFile, launch = session / "confirm/launch-4711";
+  const auto leave = [&] {
+    write(mark, "");
+    write(launch / "memory-0", "m");
+  };
+  write(asked, "i");
+  leave();
+  finished_session(root, 2);
+  CHECK_FALSE(is_there(mark));
+  CHECK_FALSE(is_there(launch));
+  CHECK(is_there(session / "confirm"));
+  leave();
+  {
+    const auto writer = session::SessionWriter::reopen(session);
+    CHECK_FALSE(is_there(launch));
+    leave();
+    finished_session(root, 3);
+    CHECK(is_there(launch));  // a rerun may be using it
+  }
+  CHECK(is_there(asked));
+}
