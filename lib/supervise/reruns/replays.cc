@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <system_error>
 
@@ -321,6 +322,10 @@ bool is_kind(const evidence::InvalidAccess& found, const diagnose::Access& acces
   return found.mode == mode && (access.bytes == 0 || found.bytes == access.bytes);
 }
 
+bool is_within(const replay::Dim3& index, const replay::Dim3& size) {
+  return std::ranges::equal(index, size, std::less<>());
+}
+
 bool lacks_memory(const replay::SavedLaunch& launch) {
   const bool lacks_part =
       std::ranges::any_of(launch.missing, [](const auto& missing) { return missing.first != replay::Missing::heap; });
@@ -333,8 +338,9 @@ session::FoundAccess judged_access(const replay::SavedLaunch& launch, const repl
                                    const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned) {
   const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
   if (lacks_memory(launch)) return nothing("some memory of the launch was not saved");
-  if (!log.errors || (*log.errors == 0 && !log.accesses.empty())) return nothing("compute-sanitizer did not finish");
+  if (!log.errors) return nothing("compute-sanitizer did not finish");
   if (log.accesses.empty()) return nothing("the replay made no invalid access");
+  if (*log.errors == 0) return nothing("compute-sanitizer printed an invalid access, but counted no error");
   const auto base = base_of(launch, answer, access);
   if (!base) return nothing("the parameter's memory is not in the replay");
   const evidence::InvalidAccess& first = log.accesses.front();
@@ -351,6 +357,7 @@ session::FoundAccess judged_access(const replay::SavedLaunch& launch, const repl
     const std::uint64_t address = moved_back(each);
     const bool is_aligned = address % sass::alignment_of(access.bytes) == 0;
     if (is_aligned == misaligned || (!misaligned && may_be_mapped(launch, address, each.bytes, 0))) continue;
+    if (!is_within(each.block, launch.grid) || !is_within(each.thread, launch.block)) continue;
     if (failed == nullptr) failed = &each;
     if (misaligned || may_be_mapped(launch, address, each.bytes, kMaybeMapped)) continue;
     failed = &each;

@@ -94,7 +94,7 @@ bool has_saved_launch(const session::Session& session);
 // Judges what memcheck printed about the replay. `access`: what is known of the failing access without its address.
 // Returns an address only if nothing contradicts it:
 //   - The kernel is the launch's. The instruction is that of the dump if it is known, and of the first access.
-//   - The kind and the size of the access are those in `access`.
+//   - The kind and the size of the access are those in `access`. Its block and thread are in the launch.
 //   - Memory had new addresses in the replay. The address is moved back with the parameter from which it is computed.
 //   - There, no memory was allocated in the same 2 MiB as the access, because the hardware would have allowed it. The
 //     first access far from all memory is preferred. A misaligned address is misaligned there too, and no

@@ -402,7 +402,7 @@ cat >"$log" <<END
 ========= COMPUTE-SANITIZER
 ========= Invalid __global__ write of size 4 bytes
 =========     at KERNEL+OFFSET in /tmp/cases/cases.cu:15
-=========     by thread (5,0,0) in block (1,0,0)
+=========     by thread (5,0,0) in block (BLOCK,0,0)
 =========     Access to $(printf 0x%x $((block + 4 * (1 << 40) + 20))) is out of bounds
 =========
 ========= ERROR SUMMARY: 1 error
@@ -410,13 +410,14 @@ END
 """
 
 
-def _run_far_store(machine, *options, before="", kernel=FAR, offset="0x80", size=4096):
+def _run_far_store(machine, *options, before="", kernel=FAR, offset="0x80", block="0", size=4096):
     """Returns the finding of far_store, the report, and what cudadiag printed."""
     machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
     machine.runs.unlink(missing_ok=True)
     (machine.folder / "replays").unlink(missing_ok=True)
     _install(machine, "nvdisasm", f"cat {DATA / 'sass/far_store.sm90.txt'}\n")
     script = FAR_SANITIZER.replace("BEFORE", before).replace("KERNEL", kernel).replace("OFFSET", offset)
+    script = script.replace("BLOCK", block)
     _install(machine, "compute-sanitizer", script)
     dump = machine.folder / "far.gpucore"
     dump.write_bytes(gzip.decompress(FAR_DUMP.read_bytes()))
@@ -448,11 +449,11 @@ def address_that_the_dump_lost_comes_from_a_replay(machine):
     expect((access["distance"], access["allocation"]["bytes"]), (4 * (1 << 40) + 20 - 4096, 4096), "distance and memory")
     expect(int(access["address"], 16) - int(access["allocation"]["address"], 16), 4 * (1 << 40) + 20,
            "the address where the program had its memory")
-    expect(access["first"], {"block": [1, 0, 0], "thread": [5, 0, 0]}, "thread")
+    expect(access["first"], {"block": [0, 0, 0], "thread": [5, 0, 0]}, "thread")
     expect(finding["cause"]["id"], "address-past-end", "cause")
     expect_in("compute-sanitizer measured the address in a replay of the launch", finding["evidence"]["because"], "evidence")
     text = machine.cudadiag("report").stdout
-    expect_in(f"Access  store of 4 bytes at {access['address']} by block 1,0,0 thread 5,0,0, in a replay under "
+    expect_in(f"Access  store of 4 bytes at {access['address']} by block 0,0,0 thread 5,0,0, in a replay under "
               "compute-sanitizer", " ".join(text.split("\n        ")), "report")
     expect((_replays(machine), _saved_launches(machine)), (1, []), "replays, and launches that remain")
     expect_success(machine.cudadiag("bisect", timeout=60))
@@ -460,7 +461,7 @@ def address_that_the_dump_lost_comes_from_a_replay(machine):
 
 
 def replay_that_contradicts_the_dump_gives_no_address(machine):
-    for changes in ({"kernel": "_Z5otherPi"}, {"offset": "0x70"}):
+    for changes in ({"kernel": "_Z5otherPi"}, {"offset": "0x70"}, {"block": "1"}):
         finding, _, _ = _run_far_store(machine, **changes)
         access = finding["access"]
         expect((access["address"], access["replayed"]), (None, False), f"address, with {changes}")

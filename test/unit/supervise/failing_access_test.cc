@@ -20,6 +20,8 @@ std::vector<std::byte> bytes_of(std::uint64_t value) {
 struct Replayed {
   Replayed() {
     launch.kernel = kKernel;
+    launch.grid = {2, 1, 1};
+    launch.block = {32, 1, 1};
     launch.parameters = {{0, bytes_of(kTable)}, {8, bytes_of(kOther)}};
     launch.blocks = {{kTable, kBytes, replay::MemoryKind::device, replay::Reach::parameter, replay::Unsaved::no,
                       replay::Contents{"memory-0", 0, kBytes}},
@@ -73,7 +75,12 @@ TEST_CASE("output that contradicts the failure gives no address") {
   CHECK_FALSE(unaligned.judged().why.empty());
   Replayed summary;
   summary.log.errors = 0;
-  CHECK_FALSE(summary.judged().why.empty());
+  CHECK(summary.judged().why == "compute-sanitizer printed an invalid access, but counted no error");
+  Replayed beyond_grid, beyond_block;
+  beyond_grid.log.accesses[0].block = {2, 0, 0};
+  CHECK_FALSE(beyond_grid.judged().why.empty());
+  beyond_block.log.accesses[0].thread = {0, 1, 0};
+  CHECK_FALSE(beyond_block.judged().why.empty());
 }
 
 TEST_CASE("an access that the hardware would have allowed is skipped") {
