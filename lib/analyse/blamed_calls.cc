@@ -137,9 +137,9 @@ bool loads_kernels(const FailedCall& error) {
 
 // Returns whether a launch received a kernel that was never loaded.
 bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
-  const session::Site* site = session::by_id(record.sites, failed.site);
-  const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-  return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
+  const std::string* kernel = session::kernel_at(record, failed.site);
+  const bool is_known = session::by_id(record.sites, failed.site) != nullptr;
+  return failed.flags & wire::error::kLaunch && is_known && (kernel == nullptr || kernel->empty());
 }
 
 }  // namespace

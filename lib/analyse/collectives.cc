@@ -158,8 +158,8 @@ class Launches {
 bool is_collective(std::string_view kernel) { return wire::is_of_nccl(kernel) && !is_for_two_ranks(kernel); }
 
 bool launches_collective(const ProcessRecord& record, const Operation& operation) {
-  const session::Site* site = by_id(record.sites, operation.site);
-  return operation.kind == wire::operation::Kind::kernel && site != nullptr && is_collective_at(record, site->function);
+  const std::string* kernel = session::kernel_at(record, operation.site);
+  return operation.kind == wire::operation::Kind::kernel && kernel != nullptr && is_collective(*kernel);
 }
 
 bool calls_collectives(const Process& process) {

@@ -121,8 +121,7 @@ double seconds_waited(const ProcessRecord& record, std::uint16_t thread) {
 }  // namespace
 
 bool launches_nccl(const ProcessRecord& record, const Operation& operation) {
-  const session::Site* site = by_id(record.sites, operation.site);
-  const std::string* kernel = site == nullptr ? nullptr : by_id(record.functions, site->function);
+  const std::string* kernel = session::kernel_at(record, operation.site);
   return operation.kind == wire::operation::Kind::kernel && kernel != nullptr && wire::is_of_nccl(*kernel);
 }
 

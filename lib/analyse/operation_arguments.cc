@@ -192,11 +192,6 @@ std::uint64_t OperationArgument::past_end() const {
   return bytes && *bytes > room ? *bytes - room : 0;
 }
 
-const std::string* kernel_of(const ProcessRecord& record, const Operation& operation) {
-  const session::Site* site = session::by_id(record.sites, operation.site);
-  return site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-}
-
 const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {
   const auto found = std::ranges::find_if(record.arguments, [&](const session::Arguments& arguments) {
     return arguments.thread == operation.thread && arguments.serial == operation.serial;

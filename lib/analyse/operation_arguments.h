@@ -57,8 +57,6 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// Returns the mangled name of the operation's kernel; null if it is unknown.
-const std::string* kernel_of(const session::ProcessRecord& record, const session::Operation& operation);
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);
 // Returns the parameters of the only kernel node that the candidate stands for; null if they were not kept, or if they

@@ -125,8 +125,7 @@ site_key::Key SiteKeys::of_innermost(std::uint32_t site) const {
 }
 
 site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {
-  const session::Site* known = by_id(record_.sites, site);
-  const std::string* name = known == nullptr ? nullptr : by_id(record_.functions, known->function);
+  const std::string* name = session::kernel_at(record_, site);
   return name == nullptr ? 0 : site_key::of_function(*name);
 }
 

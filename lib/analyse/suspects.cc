@@ -91,7 +91,7 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
   if (code != cuda::kAssert) return;
   for (Suspect& suspect : suspects) {
-    const std::string* kernel = kernel_of(record, *suspect.operation);
+    const std::string* kernel = session::kernel_at(record, suspect.operation->site);
     suspect.checks_data =
         (kernel != nullptr && wire::checks_its_data(*kernel)) || launches_checking_kernel(*suspect.operation, record);
   }
@@ -120,7 +120,7 @@ void prefer_own_kernels(std::vector<Suspect>& suspects, const session::ProcessRe
   std::vector<Suspect*> own;
   const Operation* of_library = nullptr;
   for (Suspect& suspect : suspects) {
-    const std::string* kernel = kernel_of(record, *suspect.operation);
+    const std::string* kernel = session::kernel_at(record, suspect.operation->site);
     if (kernel == nullptr || suspect.operation->kind != wire::operation::Kind::kernel) continue;
     wire::is_of_library(*kernel) ? void(of_library = suspect.operation) : own.push_back(&suspect);
   }

@@ -331,7 +331,7 @@ std::string harmless_kernel(const analyse::Failure& failure, const analyse::Cand
   alone.process = failure.process;
   alone.candidates = {candidate};
   const auto launch = recorded(alone);
-  const std::string* kernel = launch ? analyse::kernel_of(launch->process.record, launch->operation) : nullptr;
+  const std::string* kernel = launch ? session::kernel_at(launch->process.record, launch->operation.site) : nullptr;
   if (kernel == nullptr ||
       std::ranges::find(session.kernel_code, *kernel, &session::KernelCode::kernel) == session.kernel_code.end()) {
     return "";

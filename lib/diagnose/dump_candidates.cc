@@ -41,10 +41,6 @@ bool fits(const DumpedFailure& exception, std::uint32_t code) {
   return code == wire::cuda::kLaunchFailure || !own || code == *own;
 }
 
-const std::string* kernel_of(const ProcessRecord& record, const session::Site& site) {
-  return session::by_id(record.functions, site.function);
-}
-
 // Treats an unknown value as equal.
 bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3& here) {
   return !there || here == session::Dim3{} || *there == here;
@@ -52,7 +48,7 @@ bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3&
 
 // Returns the kernel that the candidate launches, or null if the candidate is a graph node or its kernel is unknown.
 const std::string* launched_kernel(const ProcessRecord& record, const analyse::Candidate& candidate) {
-  return candidate.node != nullptr ? nullptr : analyse::kernel_of(record, *candidate.operation);
+  return candidate.node != nullptr ? nullptr : session::kernel_at(record, candidate.operation->site);
 }
 
 bool is_of_its_code(const DumpedFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
@@ -147,7 +143,7 @@ class Weighing {
     }
     int looked_at = 0;
     for (const session::Site& site : record.sites) {
-      const std::string* kernel = kernel_of(record, site);
+      const std::string* kernel = session::by_id(record.functions, site.function);
       if (kernel == nullptr || *kernel != exception_.kernel) continue;
       if (++looked_at > kMostLookedAt) return false;
       const auto id = static_cast<std::uint32_t>(&site - record.sites.data()) + 1;

@@ -277,7 +277,7 @@ void add_last_write(Access& access, const session::Process& process, const sessi
   const session::ProcessRecord& record = process.record;
   const auto* last = analyse::last_writer(record, launch, table, analyse::AllocationMap(record, launch.ticks));
   if (last == nullptr || session::by_id(record.sites, last->site) == nullptr) return;
-  const std::string* kernel = analyse::kernel_of(record, *last);
+  const std::string* kernel = session::kernel_at(record, last->site);
   const bool is_kernel = last->kind == wire::operation::Kind::kernel;
   if (is_kernel && kernel == nullptr) return;
   access.written_by = is_kernel ? short_kernel_name(base::demangle(*kernel), kColumns) + "()"

@@ -346,16 +346,13 @@ void note_forks(Diagnosis& report, const session::Session& session, const analys
 }
 
 void add_environment(Diagnosis& report, const session::Session& session) {
-  const std::pair<const char*, std::string*> members[] = {
-      {"driver", &report.driver}, {"cuda", &report.cuda},     {"cupti", &report.cupti}, {"python", &report.python},
-      {"torch", &report.torch},   {"triton", &report.triton}, {"cudnn", &report.cudnn}, {"nccl", &report.nccl}};
   for (const session::Process& process : session.processes) {
     const auto& properties = process.record.properties;
     const auto packages = package_versions(process.record);
-    for (const auto& [key, member] : members) {
+    for (const auto& [key, name, text] : kVersions) {
       for (const auto* source : {&properties, &packages}) {
         const auto found = source->find(key);
-        if (member->empty() && found != source->end()) *member = found->second;
+        if ((report.*text).empty() && found != source->end()) report.*text = found->second;
       }
     }
     // Device numbers differ between processes, so the report uses those of the process that sees the most devices.

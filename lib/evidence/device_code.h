@@ -20,6 +20,11 @@ struct LineFrame {
   // The mangled name of the inlined function that contains the line; empty if unknown; nullopt if the function is not
   // inlined.
   std::optional<std::string_view> inlined{};
+
+  std::string path() const {
+    if (folder.empty() || file.starts_with('/')) return std::string(file);
+    return std::string(folder) + "/" + std::string(file);
+  }
 };
 
 using LineChain = std::vector<LineFrame>;

@@ -56,10 +56,8 @@ void describe(const DeviceCode& code, CodePlace& place, std::uint64_t address, c
   place.function = function->name;
   place.offset = place.pc - function->address;
   for (const LineFrame& frame : chain) {
-    std::string file(frame.file);
-    if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
     const std::string_view name = frame.inlined.value_or(function->name);
-    place.lines.push_back({.function = std::string(name), .file = std::move(file), .line = frame.line});
+    place.lines.push_back({.function = std::string(name), .file = frame.path(), .line = frame.line});
   }
 }
 

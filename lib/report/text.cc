@@ -284,12 +284,10 @@ Lines processes(const diagnose::Diagnosis& report) {
 }
 
 Lines environment(const diagnose::Diagnosis& report) {
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
-      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
   std::string versions;
-  for (const auto& [name, value] : parts) {
-    if (!value->empty()) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, *value);
+  for (const auto& [key, name, text] : diagnose::kVersions) {
+    const std::string& version = report.*text;
+    if (!version.empty()) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, version);
   }
   Lines lines = unless_empty(versions);
   for (std::size_t i = 0; i < report.gpus.size(); ++i) lines.push_back(fmt::format("GPU {}: {}", i, report.gpus[i]));

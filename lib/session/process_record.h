@@ -379,6 +379,12 @@ const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
+// Returns the mangled name of the kernel that the site launches; null if it is unknown.
+inline const std::string* kernel_at(const ProcessRecord& record, std::uint32_t site) {
+  const Site* known = by_id(record.sites, site);
+  return known == nullptr ? nullptr : by_id(record.functions, known->function);
+}
+
 // Returns the number of the context's device; nullopt if the context is unknown.
 inline std::optional<std::uint32_t> device_of(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() ? std::optional(record.contexts[context].device) : std::nullopt;

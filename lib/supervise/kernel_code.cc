@@ -301,7 +301,7 @@ std::vector<std::string> suspected_kernels(diagnose::SessionState& state) {
   for (const analyse::Failure& failure : state.analysis().failures) {
     if (!analyse::is_asynchronous(failure.kind) || !wire::cuda::has(failure.code, wire::cuda::bad_address)) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {
-      const std::string* kernel = analyse::kernel_of(failure.process->record, *candidate.operation);
+      const std::string* kernel = session::kernel_at(failure.process->record, candidate.operation->site);
       if (candidate.node == nullptr && kernel != nullptr && kernels.size() < kMostKernels) kernels.insert(*kernel);
     }
   }
@@ -360,9 +360,7 @@ std::string moved_lines(const ElfImage& image, const std::string& function, std:
 std::vector<session::ThreadAccess::Line> stored_lines(const evidence::LineChain& chain, const std::string& kernel) {
   std::vector<session::ThreadAccess::Line> lines;
   for (const evidence::LineFrame& frame : chain) {
-    std::string file(frame.file);
-    if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
-    lines.push_back({std::move(file), std::string(frame.inlined.value_or(kernel)), frame.line});
+    lines.push_back({frame.path(), std::string(frame.inlined.value_or(kernel)), frame.line});
   }
   return lines;
 }

@@ -234,11 +234,8 @@ std::optional<Script> script_of(const session::Manifest& manifest) {
 
 std::string versions_of(const diagnose::Diagnosis& report) {
   std::string text = "cudadiag " CUDADIAG_VERSION "\n";
-  const std::pair<const char*, const std::string*> parts[] = {
-      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
-      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
-  for (const auto& [name, value] : parts) {
-    if (!value->empty()) text += fmt::format("{} {}\n", name, *value);
+  for (const auto& [key, name, version] : diagnose::kVersions) {
+    if (!(report.*version).empty()) text += fmt::format("{} {}\n", name, report.*version);
   }
   for (const std::string& gpu : report.gpus) text += fmt::format("GPU {}\n", gpu);
   return text;

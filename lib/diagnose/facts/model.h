@@ -520,6 +520,15 @@ struct Diagnosis {
   std::string working_directory;     // the target's working directory; paths in it are shown relative to it
 };
 
+// The versions of a report: their names in recordings and for people.
+inline constexpr struct {
+  const char *key, *name;
+  std::string Diagnosis::*text;
+} kVersions[] = {{"driver", "driver", &Diagnosis::driver}, {"cuda", "CUDA", &Diagnosis::cuda},
+                 {"cupti", "CUPTI", &Diagnosis::cupti},    {"python", "Python", &Diagnosis::python},
+                 {"torch", "torch", &Diagnosis::torch},    {"triton", "Triton", &Diagnosis::triton},
+                 {"cudnn", "cuDNN", &Diagnosis::cudnn},    {"nccl", "NCCL", &Diagnosis::nccl}};
+
 // Keeps only the findings for which `wanted` returns true. Then moves all findings of one process to the front: the
 // process of the first remaining finding.
 void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);

@@ -52,11 +52,8 @@ auto* find_unchecked(Passes& passes) {
 }
 
 void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
-  const session::Site* site = session::by_id(record.sites, candidate.operation->site);
-  const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
-                                 : site != nullptr         ? site->function
-                                                           : 0;
-  const std::string* name = session::by_id(record.functions, function);
+  const std::string* name = candidate.node != nullptr ? session::by_id(record.functions, candidate.node->function)
+                                                      : session::kernel_at(record, candidate.operation->site);
   const bool of_graph = candidate.operation->kind == wire::operation::Kind::graph;
   kernels.all &= !of_graph || (candidate.node != nullptr && candidate.alike && name != nullptr);
   if (name == nullptr || name->empty()) return;
