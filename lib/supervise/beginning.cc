@@ -142,7 +142,7 @@ class Choice {
  private:
   bool is_open(const fs::path& path) const {
     struct stat status {};
-    return !own_.contains(path) && !is_cache(path) && ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+    return !is_of_session(path) && !is_cache(path) && ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
            !stays_whole(path);
   }
 
@@ -162,7 +162,7 @@ class Choice {
   bool can_hide(const fs::path& path) const {
     const struct statx status = properties_of(path);
     if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_uid != ::geteuid()) return false;
-    if (time_of(status.stx_btime) < since_ || own_.contains(path) || is_cache(path)) return false;
+    if (time_of(status.stx_btime) < since_ || is_of_session(path) || is_cache(path)) return false;
     if (!S_ISDIR(status.stx_mode)) {
       struct stat as_file {};
       as_file.st_mode = status.stx_mode;

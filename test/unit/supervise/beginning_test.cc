@@ -121,6 +121,17 @@ TEST_CASE("what the program had mapped stays") {
   CHECK(folder.made_since(beginning, session).empty());
 }
 
+TEST_CASE("the session is not hidden, even before its folder has its final name") {
+  if (!has_births()) return;
+  const Folder folder;
+  const Beginning beginning = begun({"program"});
+  folder.add("out.txt");
+  folder.add("sessions/1.incomplete/manifest.json");
+  session::Session session;
+  session.folder = fs::current_path() / "sessions/1";
+  CHECK(folder.made_since(beginning, session) == std::vector<std::string>{"out.txt"});
+}
+
 TEST_CASE("a file that took the place of another is named, not hidden") {
   const Folder folder;
   const Beginning beginning = begun({"program"});
