@@ -94,6 +94,27 @@ static void kept_by_copy(Work& work) {
   again(work);
 }
 
+// The address follows a header of 4 bytes.
+static void kept_by_header(Work& work) {
+  alignas(8) char message[12] = {};
+  const CUdeviceptr address = host_words();
+  std::memcpy(message + 4, &address, sizeof address);
+  CHECK(cuMemcpyHtoD(work.device, message, sizeof message));
+  CHECK(cuCtxSynchronize());
+  again(work);
+}
+
+static void kept_by_rows(Work& work) {
+  const CUdeviceptr addresses[2][4] = {{}, {host_words()}};
+  CUDA_MEMCPY2D rows{};
+  rows.srcMemoryType = CU_MEMORYTYPE_HOST, rows.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  rows.srcHost = addresses, rows.dstDevice = work.device;
+  rows.srcPitch = sizeof addresses[0], rows.WidthInBytes = rows.dstPitch = 16, rows.Height = 2;
+  CHECK(cuMemcpy2DAsync(&rows, work.stream));
+  CHECK(cuCtxSynchronize());
+  again(work);
+}
+
 // A kernel waits for memory of the GPU, which work of another stream writes once the host has filled the source.
 static void released(Work& work) {
   CUstream other = work.driver.stream();
@@ -315,6 +336,8 @@ int main(int, char** arguments) {
              {"not_freed", not_freed},
              {"kept_by_kernel", kept_by_kernel},
              {"kept_by_copy", kept_by_copy},
+             {"kept_by_header", kept_by_header},
+             {"kept_by_rows", kept_by_rows},
              {"released", released},
              {"observed", observed},
              {"nccl", nccl},

@@ -31,7 +31,7 @@
 namespace cudadiag::command {
 namespace {
 
-constexpr int kNotProven = 1;  // the exit status if the failure is not proven
+constexpr int kNotProven = 1;  // the exit status if the failure is not proven, or if it is unknown whether there is one
 
 struct BisectOptions {
   std::string session;
@@ -147,7 +147,7 @@ int status_of(diagnose::SessionState& state) {
     if (finding.kind == analyse::Kind::hang) return !finding.device;
     return analyse::is_asynchronous(finding.kind) && !finding.evidence.proves();
   });
-  return open ? kNotProven : 0;
+  return open || state.diagnosis().verdict == analyse::Verdict::inconclusive ? kNotProven : 0;
 }
 
 // Opens the session that the options refer to.

@@ -171,6 +171,7 @@ class RaceRecords {
   bool may_reach_host(const Call& call);
   bool may_reach_host(const CUDA_KERNEL_NODE_PARAMS& kernel);
   bool carries_host_address(const Call& copy) const;
+  bool row_holds_host_address(std::uint64_t begin, std::uint64_t width) const;
   bool writes_to_host(const Copy& copy, HostReach::Operation& to) const;
   bool is_on_device(std::uint64_t target) const;
   bool targets_are_on_device(const Copy& copy) const;

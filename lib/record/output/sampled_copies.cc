@@ -109,13 +109,24 @@ bool RaceRecords::may_reach_host(const Call& call) {
 
 // A kernel may read addresses from the copied memory.
 bool RaceRecords::carries_host_address(const Call& copy) const {
-  constexpr std::uint64_t kLargest = 64u << 10, kPage = 4096;
-  if (!copy.from_host || copy.rows != 1 || copy.argument > kLargest) return false;
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  const std::uint64_t begin = (copy.source + kWord - 1) / kWord * kWord, end = copy.source + copy.argument;
-  for (std::uint64_t at = begin; at + kWord <= end; at += kWord) {
-    // The program may pass an address that cannot be read. The driver then refuses the copy.
-    if ((at == begin || at % kPage == 0) && !is_readable(at)) return false;
+  constexpr std::uint64_t kLargest = 64u << 10;
+  const std::uint64_t width = copy.rows == 1 ? copy.argument : copy.width;
+  const bool from_host = copy.from_host || is_of_host(copy.source);
+  if (!from_host || copy.rows == 0 || width > kLargest / copy.rows) return false;
+  for (std::uint64_t row = 0; row < copy.rows; ++row) {
+    if (row_holds_host_address(copy.source + row * copy.source_pitch, width)) return true;
+  }
+  return false;
+}
+
+// The program may pass an address that cannot be read. The driver then refuses the copy.
+bool RaceRecords::row_holds_host_address(std::uint64_t begin, std::uint64_t width) const {
+  constexpr std::uint64_t kWord = sizeof(std::uint64_t), kStep = 4, kPage = 4096;
+  const std::uint64_t first = (begin + kStep - 1) / kStep * kStep;
+  for (std::uint64_t at = first; at + kWord <= begin + width; at += kStep) {
+    const std::uint64_t last = at + kWord - 1;
+    if (at == first && !is_readable(at)) return false;
+    if ((at == first || last % kPage < kStep) && !is_readable(last)) return false;
     if (hold_host_address(reinterpret_cast<const void*>(at), kWord)) return true;
   }
   return false;

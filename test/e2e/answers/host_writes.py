@@ -148,6 +148,7 @@ def a_run_says_nothing_about_memory_that_may_be_filled_again(machine):
     for way in ("cupti", "hooks"):
         for which in ("waited", "queried", "event", "two_buffers", "other_thread", "other_stream", "told", "late",
                       "written", "filled_by_function", "host_kernel", "before_words", "after_words", "not_freed", "kept_by_kernel", "kept_by_copy",
+                      "kept_by_header", "kept_by_rows",
                       "released", "observed", "nccl", "shareable", "mapped_twice"):
             result, findings = _sampled(machine, which, way=way)
             expect(findings, [], f"{which} by {way}: {result.stderr}")

@@ -443,6 +443,7 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
         for report in (machine.report("-o", "kept"), json.loads(out.read_text())):
             expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
             expect([note["code"] for note in report["notes"]], ["launcher" if seen else "nothing-recorded"], "notes")
+        expect(machine.cudadiag("bisect", "-o", "kept").returncode, 1, "status of bisect")
         if seen:
             continue
         expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: either "
