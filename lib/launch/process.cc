@@ -1,5 +1,6 @@
 #include "launch/process.h"
 
+#include <boost/version.hpp>
 #if BOOST_VERSION >= 108600
 #define BOOST_PROCESS_VERSION 1
 #include <boost/process/v1/child.hpp>
@@ -18,7 +19,6 @@ namespace bp = boost::process;
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/version.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

@@ -96,7 +96,10 @@ void print_confirmed(const RerunEnded& rerun) {
   say(!rerun.session.reruns.back().empty()
           ? "the rerun failed in another way; " + output
           : "the rerun exited before it used CUDA; " + output +
-                ". The command may need the first run's input or environment variables");
+                ". The command may need the first run's input or environment variables" +
+                (rerun.spec.isolated ? ""
+                                     : ", or files that the first run created may be in its way: cudadiag bisect "
+                                       "--isolated"));
   const std::string last = report::last_line_text(session::last_printed_line(rerun.session.folder / pass.folder));
   if (!last.empty()) say(last);
 }
