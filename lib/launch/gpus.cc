@@ -20,9 +20,9 @@
 #include "base/processes.h"
 
 namespace cudadiag::launch {
-namespace {
 
-// NVML's stable names and layouts. Declared here, because no build dependency provides nvml.h.
+// NVML's stable names and layouts. Declared here, because no build dependency provides nvml.h. GCC 16.2 crashes if the
+// unnamed namespace has them, because XidEvents::Listener has pointers to functions with these types.
 using NvmlDevice = void*;
 struct NvmlProcess {
   unsigned int pid;
@@ -39,6 +39,9 @@ struct NvmlPci {
   unsigned int domain, bus, device, device_id, subsystem_id;
   char bus_id[32];
 };
+
+namespace {
+
 constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned long long kNotAvailable = ~0ull;
 constexpr unsigned long long kXid = 8;  // a type of event
