@@ -129,12 +129,15 @@ std::vector<std::string> UnreachedWatch::look() {
 std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_point now) {
   if (recorded_.contains(static_cast<std::uint32_t>(process)) || !launch::has_opened_gpu(process)) return std::nullopt;
   const Key key{process, base::state_of(process).start};
-  if (told_.contains(key) || is_recorded(process)) return std::nullopt;
+  if (told_.contains(key)) return std::nullopt;
+  // Read before the areas: the process may become recorded, and then create a context, during this check.
+  const bool has_context = launch::has_mapped(process, kMappedForContexts);
+  if (is_recorded(process)) return std::nullopt;
   const auto why = why_unreached(process);
   // If the process has ended meanwhile, its environment is empty, and its area may belong to another process.
   if (!why || !launch::has_opened_gpu(process)) return std::nullopt;
   const Clock::time_point since = seen_.emplace(key, now).first->second;
-  const bool may_be_starting = why->patience > milliseconds(0) && !launch::has_mapped(process, kMappedForContexts);
+  const bool may_be_starting = why->patience > milliseconds(0) && !has_context;
   if (now - since < (may_be_starting ? kLongestStart : why->patience)) return std::nullopt;
   told_.insert(key);
   if (told_.size() > kNamed) return ++unnamed_, std::nullopt;
