@@ -93,13 +93,15 @@ void print_confirmed(const RerunEnded& rerun) {
   if (rerun.judged().outcome != RerunOutcome::not_reached || !rerun.judged().end.bad) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
   const std::string output = "its output is in " + diagnose::shell_word(printed.string());
-  say(!rerun.session.reruns.back().empty()
-          ? "the rerun failed in another way; " + output
-          : "the rerun exited before it used CUDA; " + output +
-                ". The command may need the first run's input or environment variables" +
-                (rerun.spec.isolated ? ""
-                                     : ", or files that the first run created may be in its way: cudadiag bisect "
-                                       "--isolated"));
+  if (!rerun.session.reruns.back().empty()) {
+    say("the rerun failed in another way; " + output);
+  } else {
+    constexpr const char* kInTheWay =
+        ", or files that the first run created may be in its way: cudadiag bisect --isolated";
+    say("the rerun exited before it used CUDA; " + output +
+        ". The command may need the first run's input or environment variables" +
+        (rerun.spec.isolated ? "" : kInTheWay));
+  }
   const std::string last = report::last_line_text(session::last_printed_line(rerun.session.folder / pass.folder));
   if (!last.empty()) say(last);
 }

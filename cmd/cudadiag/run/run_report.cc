@@ -299,9 +299,8 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   }
   if (wanted) return print_why_no_process(), true;
   if (!recording.unrecorded().empty()) return true;
-  say("no CUDA call was recorded, so the command probably failed before its first one, or CUDA could not start. To "
-      "check "
-      "CUDA, run: cudadiag doctor");
+  say("no CUDA call was recorded, so the command probably failed before its first one, or CUDA could not start. "
+      "To check CUDA, run: cudadiag doctor");
   return true;
 }
 

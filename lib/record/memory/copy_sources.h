@@ -305,7 +305,7 @@ class CopySources {
   std::atomic<std::uint32_t>& comparer(const Slot& slot) { return comparers_[&slot - memory_->slots]; }
   void compare_now(Slot& slot, Issuer call, At at);
   bool settle(Slot& slot);
-  void release(Slot& slot);
+  void release(Slot& slot, State next = State::free);
   void compare_sampled(Slot& slot, Issuer call, At at, bool issues);
   void end_comparisons(Slot& slot);
   void look(Slot& slot);

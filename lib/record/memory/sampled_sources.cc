@@ -66,10 +66,10 @@ void CopySources::sample(const Progress& progress, std::uint32_t every) {
 }
 
 // Only a thread that has set `compared` changes the state of a slot that is in use, until it is `changed`.
-void CopySources::release(Slot& slot) {
+void CopySources::release(Slot& slot, State next) {
   comparer(slot).store(0);
   watched_streams_[&slot - memory_->slots].store(0);
-  slot.state.store(State::free);
+  slot.state.store(next);
 }
 
 // Ends the watch if the copy has finished, or if its change would prove nothing. Returns whether the watch has ended.
@@ -81,10 +81,8 @@ bool CopySources::settle(Slot& slot) {
   const bool counts =
       !dropped && slot.change.bytes != 0 && memory_->sites[slot.issuer.site % kSites].held.exchange(1) == 0;
   if (!counts) return release(slot), true;
-  comparer(slot).store(0);
-  watched_streams_[&slot - memory_->slots].store(0);
   changes_.fetch_add(1);
-  slot.state.store(State::changed);
+  release(slot, State::changed);
   return true;
 }
 
