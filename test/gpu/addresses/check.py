@@ -9,6 +9,7 @@ that exits with 77 could not run here.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import importlib.util
 import json
 import re
@@ -216,19 +217,21 @@ def compare(label, finding):
     }
 
 
-def report_of(cudadiag, words, rerun):
-    with tempfile.TemporaryDirectory() as folder:
+def report_of(cudadiag, words, rerun, kept):
+    """Keeps the report and the session in the folder `kept`, unless it is None."""
+    with tempfile.TemporaryDirectory() if kept is None else contextlib.nullcontext(kept) as folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
         json_file = Path(folder) / "report.json"
         status, text = execute([cudadiag, "run", rerun, "--json", json_file, "-o", f"{folder}/session", "--", *words],
                                environment(folder))
         return status, text, json.loads(json_file.read_text()) if json_file.exists() else {}
 
 
-def run(cudadiag, label, folder, sanitizer):
+def run(cudadiag, label, folder, sanitizer, keep):
     words = command(label, folder)
     result = {"id": label["id"], "passes": {}}
     for name, rerun in PASSES.items():
-        status, text, report = report_of(cudadiag, words, rerun)
+        status, text, report = report_of(cudadiag, words, rerun, keep and keep / label["id"] / name)
         finding = next(iter(report.get("findings") or []), None)
         if status == CANNOT_RUN_HERE or label["may_pass"] and not finding:
             return {**result, "skipped": label["may_pass"] or text[-300:]}
@@ -259,11 +262,11 @@ def missing(label, gpus):
     return f"no Python module {lacking[0]}" if lacking else ""
 
 
-def run_one(cudadiag, label, folder, gpus, sanitizer):
+def run_one(cudadiag, label, folder, gpus, sanitizer, keep):
     if reason := missing(label, gpus):
         return {"id": label["id"], "skipped": reason}
     try:
-        return run(cudadiag, label, folder, sanitizer)
+        return run(cudadiag, label, folder, sanitizer, keep)
     except (subprocess.TimeoutExpired, OSError, ValueError) as e:
         return {"id": label["id"], "failed": str(e)}
 
@@ -310,7 +313,8 @@ def run_all(labels, options):
     gpus = gpus_here()
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        running = [pool.submit(run_one, options.run, label, options.build, gpus, options.sanitizer) for label in labels]
+        running = [pool.submit(run_one, options.run, label, options.build, gpus, options.sanitizer, options.keep)
+                   for label in labels]
         for each in concurrent.futures.as_completed(running):
             results.append(result := each.result())
             cells = (summary(each["fields"]) for each in result.get("passes", {}).values())
@@ -330,6 +334,7 @@ def main():
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results of --run to this file")
     parser.add_argument("--only", action="append", metavar="ID", help="only this program; may be repeated")
     parser.add_argument("--sanitizer", action="store_true", help="with --run: keep compute-sanitizer's output too")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="with --run: keep each report and session here")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     options.folder = options.folder.resolve()
