@@ -2,7 +2,7 @@
 #include <cublas_v2.h>
 
 int main() {
-  const int n = 2048;
+  const int n = 4096;
   const size_t bytes = size_t(n) * n * sizeof(double);
   double *left, *right, *out;
   cudaMalloc(&left, bytes);  // ALLOC

@@ -7,7 +7,7 @@ __global__ void clear(float* const* rows, int width) {
 }
 
 int main() {
-  const int width = 1024, height = 16384;
+  const int width = 1024, height = 131072;
   size_t pitch;
   float *image, **rows;
   cudaMallocPitch(&image, &pitch, width * sizeof(float), height);  // ALLOC

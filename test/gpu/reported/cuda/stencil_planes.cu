@@ -7,7 +7,7 @@ __global__ void diffuse(const float* in, float* out, int width, int height) {
 }
 
 int main() {
-  const int width = 4096, height = 4096, depth = 8;
+  const int width = 16384, height = 16384, depth = 4;
   const size_t bytes = size_t(width) * height * depth * sizeof(float);
   float *in, *out;
   cudaMalloc(&in, bytes);  // ALLOC

@@ -2,7 +2,7 @@
 #include <cub/device/device_reduce.cuh>
 
 int main() {
-  const int bytes = 64 << 20;
+  const int bytes = 512 << 20;
   float *in, *out;
   cudaMalloc(&in, bytes);  // ALLOC
   cudaMalloc(&out, sizeof(float));

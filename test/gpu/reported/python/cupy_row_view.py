@@ -16,6 +16,6 @@ def run(rows, shape):
     cupy.cuda.Device().synchronize()
 
 
-x = cupy.zeros((65536, 256), dtype=cupy.float32)  # ALLOC
+x = cupy.zeros((1 << 20, 256), dtype=cupy.float32)  # ALLOC
 or_skip(lambda: run(x, x.shape))
 run(x[-64:], x.shape)  # LAUNCH
