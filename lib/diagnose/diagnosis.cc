@@ -96,6 +96,7 @@ Diagnosis diagnose(const Known& known) {
   add_access_by_code(report, session, failures, resolve_site);
   // If the address is still unknown, a replay of the saved launch may have measured it.
   add_replayed_access(report, session, failures, resolve_site);
+  for (Finding& finding : report.findings) keep_related(finding);
   // The kernel's source gives the names of its parameters.
   name_parameters(report, failures);
   // Under MPS, the kernel that raised the exception shows which process failed.

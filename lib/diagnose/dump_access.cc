@@ -267,10 +267,18 @@ class Join {
     access.outside = memory != nullptr && argument_->where.state == State::live && memory->freed == 0;
   }
 
+  // Returns true if the address is null although the pointer is not. The thread then did not execute the instruction,
+  // so the registers from which the address is computed still have an older value.
+  bool is_unset(const LaneAddress& lane) const {
+    return lane.address == 0 && through_ && through_->pointer.value_or(0) != 0;
+  }
+
   void count(Access& access) const {
     const LaneAddress* first = nullptr;
     Placement of_first;
+    const bool all_unset = std::ranges::all_of(dump_.lanes, [&](const LaneAddress& lane) { return is_unset(lane); });
     for (const LaneAddress& lane : dump_.lanes) {
+      if (is_unset(lane)) continue;
       const Placement its = placed(lane.address);
       if (its.relation == Relation::inside) continue;
       if (first == nullptr) {
@@ -284,9 +292,10 @@ class Join {
     }
     access.others = dump_.lanes.size() - access.threads + dump_.unknown;
     if (first == nullptr) {
-      access.relation = dump_.unknown == 0 && !may_be_misaligned_elsewhere() ? Relation::inside : Relation::unknown;
+      const bool all_known = dump_.unknown == 0 && !all_unset;
+      access.relation = all_known && !may_be_misaligned_elsewhere() ? Relation::inside : Relation::unknown;
       access.threads = 0;
-      if (dump_.unknown == 0) access.address = dump_.lanes.front().address;
+      if (all_known) access.address = dump_.lanes.front().address;
       return;
     }
     access.address = first->address;

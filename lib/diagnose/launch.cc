@@ -292,4 +292,14 @@ void add_memory(Finding& finding, const analyse::Failure& failure, const session
   add_holders(finding, failure, manifest, resolve);
 }
 
+void keep_related(Finding& finding) {
+  const PointedMemory* memory = finding.access && finding.access->allocation ? &*finding.access->allocation : nullptr;
+  if (memory == nullptr) return;
+  std::erase_if(finding.related, [&](const Related& each) {
+    const std::optional<Location>& own = each.role == Role::allocated ? memory->allocated : memory->freed;
+    const bool of_memory = each.role == Role::allocated || each.role == Role::freed;
+    return of_memory && (!own || !is_same(each.location, *own));
+  });
+}
+
 }  // namespace cudadiag::diagnose

@@ -91,6 +91,10 @@ void add_last_write(Access& access, const session::Process& process, const sessi
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
                 const ResolveSite& resolve);
 
+// Removes the lines that allocated or freed memory other than that of the failed access. Does nothing if that memory is
+// unknown.
+void keep_related(Finding& finding);
+
 // `mangled` is the name of the kernel; empty if the operation is not a kernel, or the name is unknown.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 Launch launch_of(const session::Process& process, const session::FailedCall& error, const std::string& mangled);

@@ -238,6 +238,43 @@ TEST_CASE("null, freed memory, and memory that was never allocated") {
   CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
+// A thread that skips the instruction still has an older value in the registers of the address.
+TEST_CASE("a null address is not computed from a pointer that is not null") {
+  const Recorded recorded(4096);
+  DumpAccess dump = dump_at({0, 0, 8192});
+  dump.lanes[0].address = dump.lanes[1].address = 0;
+  Access access = joined(dump, &recorded.argument, true);
+  CHECK(access.relation == Relation::past_end);
+  CHECK(access.threads == 1);
+  CHECK(access.others == 2);
+  CHECK(access.thread == std::array{2u, 0u, 0u});
+  dump.lanes.pop_back();
+  access = joined(dump, &recorded.argument, true);
+  CHECK(access.relation == Relation::unknown);
+  CHECK_FALSE(access.address);
+}
+
+TEST_CASE("only the memory of the failed access keeps its lines") {
+  const auto at = [](int line) {
+    Location location;
+    location.file = "a.cu";
+    location.line = line;
+    return location;
+  };
+  Finding finding;
+  finding.related = {{Role::allocated, at(9)}, {Role::freed, at(12)}, {Role::capture, at(20)}};
+  keep_related(finding);
+  CHECK(finding.related.size() == 3);
+  finding.access.emplace().allocation.emplace().allocated = at(9);
+  keep_related(finding);
+  REQUIRE(finding.related.size() == 2);
+  CHECK(finding.related[0].location.line == 9);
+  CHECK(finding.related[1].role == Role::capture);
+  finding.access->allocation->allocated = at(8);
+  keep_related(finding);
+  CHECK(finding.related.size() == 1);
+}
+
 TEST_CASE("an address in the host's heap, and an impossible address") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
