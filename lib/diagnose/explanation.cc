@@ -182,6 +182,20 @@ std::uint32_t forked_from(const session::Process& process, const session::Sessio
   return 0;
 }
 
+// Returns the message that torch._assert_async passed to the launch that failed; empty if unknown. The message is the
+// kernel's second parameter, as characters that end with a zero. The recording has about 160 of them.
+std::string message_of_assert(const analyse::Failure& failure, const std::string& kernel) {
+  const bool is_assert = failure.code == 710 && failure.candidates.size() == 1 &&
+                         kernel.find("at::native::_assert_async_cuda_kernel<") != std::string::npos &&
+                         kernel.find("at::native::Msg)") != std::string::npos;
+  const session::Operation* launch = is_assert ? failure.candidates.front().operation : nullptr;
+  const auto* kept = launch == nullptr ? nullptr : analyse::kept_arguments(failure.process->record, *launch);
+  if (kept == nullptr || kept->parameters.size() < 2) return "";
+  const std::string& bytes = kept->parameters[1].bytes;
+  const std::string text = bytes.substr(0, bytes.find('\0'));
+  return std::ranges::all_of(text, [](unsigned char c) { return c >= ' ' && c < 0x7f; }) ? text : "";
+}
+
 causes::Case case_of(const Finding& finding, const Diagnosis& report, const analyse::Failure& failure,
                      const session::Session& session, const analyse::Analysis& analysis) {
   causes::Case failed{finding, report};
@@ -208,6 +222,7 @@ causes::Case case_of(const Finding& finding, const Diagnosis& report, const anal
   failed.vanished_when_serialised =
       failed.asynchronous() && &report.findings.front() == &finding && races && !analyse::failed_alone(failure);
   failed.may_be_another_client = analyse::under_mps(process.record) && !finding.device;
+  if (!finding.device && finding.launch) failed.launch_message = message_of_assert(failure, finding.launch->kernel);
   failed.lost_dump = session::has(process.record, session::Property::core_dump) && !finding.device;
   return failed;
 }

@@ -369,6 +369,8 @@ class Reader {
   }
 
  private:
+  static constexpr std::size_t kLongPart = 128;  // bytes
+
   // Returns false if the layout is invalid.
   bool add_parameters(const Slot& slot, std::size_t bytes, Arguments& arguments) const {
     const char* values = reinterpret_cast<const char*>(slot.data()) + wire_parameters::kValues;
@@ -387,7 +389,13 @@ class Reader {
       // parameters.
       if (!offset || !size || *offset < end || *size == 0) return false;
       end = std::size_t{*offset} + *size;
-      if (end > bytes) return (arguments.flags & wire::intern::kCut) != 0;
+      if (end > bytes) {
+        // The beginning of a long structure, such as the message of PyTorch's assertions, is worth keeping.
+        if (bytes >= *offset + kLongPart) {
+          arguments.parameters.push_back({*offset, std::string(values + *offset, bytes - *offset)});
+        }
+        return (arguments.flags & wire::intern::kCut) != 0;
+      }
       arguments.parameters.push_back({*offset, std::string(values + *offset, *size)});
     }
     return true;

@@ -163,6 +163,27 @@ const std::vector<Rule>& allocation_rules() {
        .fix = {"check with nvidia-smi which processes hold memory, such as one left over from an earlier run, or "
                "several ranks on one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
+      {.id = "already-pinned",
+       .codes = {712},
+       .calls = {"HostRegister"},
+       .when = names_call,
+       .texts = {"the host memory given to {call} is pinned already, in whole or in part"},
+       .fix = {"pin each block once, and unpin it before pinning it again: "
+               "{cuda:cudaHostUnregister|cuMemHostUnregister}",
+               "memory from {cuda:cudaMallocHost or cudaHostAlloc|cuMemAllocHost or cuMemHostAlloc}{torch: or "
+               "tensor.pin_memory()} is pinned from the start"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "texture-refused",
+       .sure = Sure::often,
+       .codes = {1},
+       .calls = {"CreateTextureObject", "TexObjectCreate"},
+       .when = names_call,
+       .texts = {"{call} refused the description of the texture, often because the memory does not begin at a multiple "
+                 "of textureAlignment, the pitch is not a multiple of texturePitchAlignment, or the filter or the read "
+                 "mode does not fit the format"},
+       .fix = {"allocate the image with {cuda:cudaMallocPitch|cuMemAllocPitch}, and pass the pitch that it returns",
+               "linear filtering needs floats, or integers that are read as normalised floats"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#texture-and-surface-memory"},
       {.id = "invalid-free",
        .sure = Sure::often,
        .codes = {1, 17},

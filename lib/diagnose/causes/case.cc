@@ -38,7 +38,10 @@ const std::string& Case::kernel() const {
   return only ? launch().kernel : kUnknown;
 }
 
-const std::string& Case::assertion() const { return device().assertions > 0 ? device().message : kUnknown; }
+const std::string& Case::assertion() const {
+  if (device().assertions > 0) return device().message;
+  return finding.device ? kUnknown : launch_message;
+}
 
 std::string Case::source() const {
   // If the file is newer than the code that ran, its text proves nothing.

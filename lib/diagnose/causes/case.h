@@ -61,6 +61,9 @@ struct Case {
   bool dump_begun = false;                // the driver was writing a GPU core dump of an exception at the end
   bool lost_dump = false;                 // the driver was to write a GPU core dump, but there is none that can be read
 
+  // The message that torch._assert_async passed to the only launch that can have failed; empty if there is none.
+  std::string launch_message{};
+
   // GPU work failed; if false, a call was refused.
   bool asynchronous() const { return analyse::is_asynchronous(finding.kind); }
   // The facts below are empty if they are unknown.
@@ -68,8 +71,10 @@ struct Case {
   const std::string& call() const { return refused().name; }
   const diagnose::Launch& launch() const;
   const diagnose::Device& device() const;
-  const std::string& kernel() const;     // demangled; empty if several kernels are possible
-  const std::string& assertion() const;  // condition or message of the failed device assertion
+  const std::string& kernel() const;  // demangled; empty if several kernels are possible
+  // The condition or message of the failed device assertion. torch._assert_async passes the message to its kernel, so
+  // the recording of the launch has it.
+  const std::string& assertion() const;
   bool is_launch() const { return launch().operation == Work::kernel && !asynchronous(); }
   bool in_graph() const { return launch().operation == Work::graph || launch().graph_node; }
   std::string source() const;  // text of the true line, without its comment

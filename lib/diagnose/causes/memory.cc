@@ -134,11 +134,15 @@ bool of_another_gpu(const Case& failed, Facts& facts) {
   return true;
 }
 
-// Returns whether the kernel's demangled name declares this parameter as a pointer.
-bool is_pointer_by_type(const Case& failed, const Argument& argument) {
+// Returns the type of this parameter in the kernel's demangled name; empty if unknown.
+std::string_view type_of(const Case& failed, const Argument& argument) {
   const auto types = diagnose::parameter_types(failed.kernel());
   const std::uint32_t number = argument.parameter;
-  return number > 0 && argument.parameter_byte == 0 && number <= types.size() && types[number - 1].ends_with('*');
+  return number > 0 && argument.parameter_byte == 0 && number <= types.size() ? types[number - 1] : "";
+}
+
+bool is_pointer_by_type(const Case& failed, const Argument& argument) {
+  return type_of(failed, argument).ends_with('*');
 }
 
 bool is_zero(const Argument& argument) {
@@ -176,6 +180,13 @@ bool of_the_host(const Case& failed, Facts& facts) {
   if (pointer == nullptr) return false;
   facts.add("where", diagnose::host_memory_at(*pointer->pointer));
   return true;
+}
+
+bool function_of_host(const Case& failed, Facts& facts) {
+  return add_first(failed, facts, [&](const Argument& argument) {
+           return type_of(failed, argument).find("(*)(") != std::string_view::npos && !argument.allocation &&
+                  diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+         }) != nullptr;
 }
 
 bool fills_host(const Case& failed, Facts& facts) {
@@ -332,6 +343,15 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"copy the data to GPU memory first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and cuMemcpyHtoD}), or "
                "allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#mapped-memory"},
+      {.id = "host-function",
+       .sure = Sure::often,
+       .codes = {700, 715, 718, 719},
+       .when = function_of_host,
+       .texts = {"{argument} is the address of a function on the host, and the kernel probably called it"},
+       .fix = {"take the address on the device: in a __device__ variable, copied with "
+               "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}",
+               "or pass a functor or a device lambda as a template argument"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#function-pointers"},
       {.id = "host-pointer",
        .codes = {1},
        .calls = {"Memset"},

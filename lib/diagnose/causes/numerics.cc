@@ -27,10 +27,9 @@ bool zero_to_one(const Case& failed, Facts& facts) {
 
 // torch._assert_async prints its message in place of a condition.
 bool own_message(const Case& failed, Facts& facts) {
-  if (failed.device().function.find("_assert_async") == std::string::npos || failed.assertion().empty() ||
-      failed.assertion().starts_with("input[0] != ")) {
-    return false;
-  }
+  const bool asked =
+      failed.device().function.find("_assert_async") != std::string::npos || !failed.launch_message.empty();
+  if (!asked || failed.assertion().empty() || failed.assertion().starts_with("input[0] != ")) return false;
   facts.add("message", failed.assertion());
   return true;
 }
@@ -91,6 +90,13 @@ const std::vector<Rule>& numerics_rules() {
                  "a target of binary_cross_entropy is NaN or not between 0 and 1"},
        .fix = {"use targets from 0 to 1: divide masks of 0 and 255 by 255, and for classes use one_hot or "
                "CrossEntropyLoss"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html"},
+      {.id = "bce-outside-0-1",
+       .codes = {710},
+       .kernels = {"binary_cross_entropy_out_cuda"},
+       .texts = {"an input or a target of binary_cross_entropy is NaN or not between 0 and 1"},
+       .fix = {"use BCEWithLogitsLoss on logits, or a sigmoid before BCELoss",
+               "check the targets: masks of 0 and 255 must be divided by 255"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html"},
       {.id = "bernoulli-outside-0-1",
        .assertions = {"0 <= p1 && p1 <= 1", "0 <= p2 && p2 <= 1", "0 <= p3 && p3 <= 1", "0 <= p4 && p4 <= 1"},

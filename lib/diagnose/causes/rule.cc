@@ -24,7 +24,8 @@ bool is_condition(std::string_view condition, std::string_view wanted) {
 bool fits_assertion(const Rule& rule, const Case& failed) {
   if (rule.assertions.empty() && rule.kernels.empty()) return true;
   if (!rule.assertions.empty() && !failed.assertion().empty()) {
-    return is_of_pytorch(failed.device().file) && std::ranges::any_of(rule.assertions, [&](std::string_view wanted) {
+    const bool pytorch = is_of_pytorch(failed.device().file) || !failed.launch_message.empty();
+    return pytorch && std::ranges::any_of(rule.assertions, [&](std::string_view wanted) {
              return is_condition(failed.assertion(), wanted);
            });
   }

@@ -25,6 +25,16 @@ bool follows_a_failure(const Case& failed, Facts& facts) {
   return !failed.asynchronous() && !failed.finding.swallowed.empty();
 }
 
+// The driver's own explanation, if it gave one, says which of the meanings of an error applies.
+bool lacks_context(const Case& failed, Facts& facts) {
+  const std::string& text = failed.finding.text;
+  return names_refusing_call(failed, facts) && (!text.starts_with("The driver says: ") || has_any(text, {"context"}));
+}
+
+bool opens_own_handle(const Case& failed, Facts& facts) {
+  return names_refusing_call(failed, facts) && has_any(failed.finding.text, {"locally created"});
+}
+
 bool vanished(const Case& failed, Facts&) {
   return failed.asynchronous() && failed.vanished_when_serialised && !failed.may_be_another_client;
 }
@@ -101,10 +111,18 @@ const std::vector<Rule>& stream_rules() {
                "same {cuda:device|context} current",
                "at the program's end, ignore this error: it does no harm{cuda:, and cudaGetLastError clears it}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "own-ipc-handle",
+       .codes = {1, 201, 400},
+       .calls = {"IpcOpenMemHandle", "IpcOpenEventHandle"},
+       .when = opens_own_handle,
+       .texts = {"{call} was given a handle that this process made itself: only another process can open it"},
+       .fix = {"in the process that made the handle, use the original pointer",
+               "if the handle came from another rank, check that the ranks did not receive their own"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#interprocess-communication"},
       {.id = "no-context",
        .sure = Sure::often,
        .codes = {201},
-       .when = names_refusing_call,
+       .when = lacks_context,
        .texts = {"{call} found no valid context, often because no context is current on the thread, or the context "
                  "that is current or was passed to the call has been destroyed"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "

@@ -203,6 +203,32 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
 }
 
+TEST_CASE("a function of the host") {
+  Failed failed = gpu_error(700, "activate(float (*)(float), float*)");
+  Argument& function = failed.finding.arguments.emplace_back();
+  function.name = "function (parameter 1)";
+  function.origin = session::ValueOrigin::kernel;
+  function.parameter = 1;
+  function.pointer = 0x55ecec5fdd10;
+  CHECK(id_of(failed) == "host-function");
+  CHECK(text_of(failed).starts_with("function (parameter 1) is the address of a function on the host"));
+  CHECK_FALSE(explain(failed)->certain);
+  function.pointer = 0x7f0000001000;
+  CHECK(id_of(failed) == "none");
+  function.pointer = 0x55ecec5fdd10;
+  failed.finding.launch->kernel = "activate(float, float*)";
+  CHECK(id_of(failed) == "none");
+}
+
+TEST_CASE("memory that is pinned twice, and a texture that is refused") {
+  CHECK(id_of(refused_call(712, "cudaHostRegister")) == "already-pinned");
+  const auto texture = explain(refused_call(1, "cudaCreateTextureObject"));
+  REQUIRE(texture);
+  CHECK(texture->id == "texture-refused");
+  CHECK_FALSE(texture->certain);
+  CHECK(id_of(refused_call(1, "cudaDestroyTextureObject")) == "none");
+}
+
 TEST_CASE("zeros that are not pointers, or that are null by design") {
   Failed failed =
       gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");

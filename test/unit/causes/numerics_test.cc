@@ -87,3 +87,23 @@ TEST_CASE("the cause quotes the message of torch._assert_async") {
   failed.finding.device->function = "some_kernel";
   CHECK(id_of(failed) == "failed-assertion");
 }
+
+// Without a rerun, nothing is known of the device. The kernel's parameter is the message.
+TEST_CASE("the message that a launch of torch._assert_async carries") {
+  Failed failed = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
+  failed.finding.device.reset();
+  CHECK(id_of(failed) == "none");
+  failed.launch_message = "probability tensor contains either `inf`, `nan` or element < 0";
+  CHECK(id_of(failed) == "bad-probabilities");
+  failed.launch_message = "seqlen must fit the cache";
+  CHECK(id_of(failed) == "tensor-assertion");
+  CHECK(text_of(failed).ends_with("seqlen must fit the cache"));
+}
+
+TEST_CASE("an assertion of binary_cross_entropy whose text is unknown") {
+  Failed failed = gpu_error(710,
+                            "void at::native::vectorized_elementwise_kernel<4, "
+                            "at::native::binary_cross_entropy_out_cuda(at::Tensor const&)::{lambda()#1}>(int)");
+  failed.finding.device.reset();
+  CHECK(id_of(failed) == "bce-outside-0-1");
+}

@@ -55,6 +55,18 @@ TEST_CASE("disabling peer access that was not enabled") {
   CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
 }
 
+// The driver returns 201 for an own handle too, and says why.
+TEST_CASE("a missing context is not blamed if the driver says something else") {
+  Failed failed = refused_call(201, "cudaIpcOpenMemHandle");
+  CHECK(id_of(failed) == "no-context");
+  failed.finding.text = "The driver says: No CUDA context is current to the calling thread";
+  CHECK(id_of(failed) == "no-context");
+  failed.finding.text = "The driver says: Error opening locally created memHandle.";
+  CHECK(id_of(failed) == "own-ipc-handle");
+  failed.finding.text = "The driver says: something new";
+  CHECK(id_of(failed) == "none");
+}
+
 TEST_CASE("the runtime's error for a peer that cannot be reached") {
   for (const char* call : {"cudaDeviceEnablePeerAccess", "cuCtxEnablePeerAccess"}) {
     const auto cause = explain(refused_call(101, call));

@@ -70,6 +70,26 @@ TEST_CASE("truncated parameters are marked as such") {
   CHECK(record.damaged == 0);
 }
 
+TEST_CASE("the beginning of a long structure is kept") {
+  Launch launch;
+  launch.area.layout(1, {2, 0, 8, 8, 256});
+  std::byte* slot = nullptr;
+  std::size_t parameters = 0;
+  SUBCASE("if it is long enough") {
+    slot = launch.area.parameters(0, 1, 1, "ABCDEFGH" + std::string(128, 'm'));
+    parameters = 2;
+  }
+  SUBCASE("not if little of it was recorded") {
+    slot = launch.area.parameters(0, 1, 1, "ABCDEFGH" + std::string(127, 'm'));
+    parameters = 1;
+  }
+  wire::store(slot, wire::launch_parameters::kFlags, wire::intern::kCut);
+  const auto record = launch.read();
+  REQUIRE(record.arguments.size() == 1);
+  REQUIRE(record.arguments[0].parameters.size() == parameters);
+  if (parameters == 2) CHECK(record.arguments[0].parameters[1].bytes == std::string(128, 'm'));
+}
+
 TEST_CASE("invalid parameters are counted and ignored") {
   Launch launch;
   SUBCASE("a layout outside its region") { launch.area.parameters(0, 1, 4000, "ABCDEFGH"); }
