@@ -40,7 +40,11 @@ std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
 
 class Judgement {
  public:
-  Judgement(const sass::CertainAccesses& accesses, const FailedLaunch& launch) : all_(accesses), launch_(launch) {}
+  Judgement(const sass::CertainAccesses& accesses, const FailedLaunch& launch) : all_(accesses), launch_(launch) {
+    const bool may_fail =
+        std::ranges::any_of(all_.possible, [&](const sass::CertainAccess& access) { return !is_inside(access); });
+    others_are_valid_ = all_.all_listed && all_.open.empty() && !may_fail;
+  }
 
   std::optional<Fault> run() const {
     std::vector<Fault> faults;
@@ -66,30 +70,40 @@ class Judgement {
 
   // Returns whether every access stays inside memory that is live as long as the kernel runs.
   bool stays_inside() const {
-    return all_.only_these && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
-             const Fault fault = fault_of(access);
-             const auto* memory = fault.through == nullptr ? nullptr : fault.through->where.allocation;
-             const bool owned = memory != nullptr && memory->kind <= Kind::ordered && memory->freed == 0;
-             return owned && fault.placed.relation == Relation::inside && access.space != sass::Space::shared;
-           });
+    const auto is_owned = [&](const sass::CertainAccess& access) {
+      const auto* through = access.parameter ? word_at(access.parameter) : nullptr;
+      const auto* memory = through == nullptr ? nullptr : through->where.allocation;
+      return memory != nullptr && memory->kind <= Kind::ordered && memory->freed == 0 && is_inside(access) &&
+             access.space != sass::Space::shared;
+    };
+    return others_are_valid_ && std::ranges::all_of(all_.accesses, is_owned) &&
+           std::ranges::all_of(all_.possible, is_owned);
   }
 
  private:
   // If all accesses but those through one pointer are known to be valid, one of these has left the pointer's memory.
   std::optional<Fault> only_open() const {
-    if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed || all_.open.empty()) return std::nullopt;
-    const sass::OpenAccess& first = all_.open.front();
-    const bool one_word = first.words.size() == 1 && std::ranges::all_of(all_.open, [&](const sass::OpenAccess& each) {
+    if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed) return std::nullopt;
+    std::vector<sass::OpenAccess> open = all_.open;
+    for (const sass::CertainAccess& access : all_.possible) {
+      if (!is_inside(access)) open.push_back({access.kind, access.bytes, {*access.parameter}});
+    }
+    if (open.empty()) return std::nullopt;
+    const sass::OpenAccess& first = open.front();
+    const bool one_word = first.words.size() == 1 && std::ranges::all_of(open, [&](const sass::OpenAccess& each) {
                             return each.words == first.words;
                           });
     const auto* through = one_word ? word_at(first.words.front()) : nullptr;
     const bool live = through != nullptr && through->where.state == State::live && !through->out_of_reach &&
                       through->where.allocation->kind < Kind::pinned && through->where.allocation->freed == 0;
-    const bool others_are_valid =
-        live && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
-          return access.parameter == through->word || fault_of(access).placed.relation == Relation::inside;
-        });
+    const bool others_are_valid = live && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
+                                    return access.parameter == through->word || is_inside(access);
+                                  });
     return others_are_valid ? std::optional(Fault{{}, true, first.kind, first.bytes, through, true}) : std::nullopt;
+  }
+
+  bool is_inside(const sass::CertainAccess& access) const {
+    return fault_of(access).placed.relation == Relation::inside;
   }
 
   const analyse::OperationArgument* word_at(std::optional<std::uint32_t> at) const {
@@ -142,7 +156,7 @@ class Judgement {
         if (static_cast<std::uint64_t>(reach.first) >= kBeyondAddresses) return true;
         if (reach.last < static_cast<std::int64_t>(kLowestAddress)) return reach.first >= 0;
         fault.by_exclusion = true;
-        return all_.only_these && reach.first >= 0 && !is_live(reach.first) && !is_live(reach.last);
+        return others_are_valid_ && reach.first >= 0 && !is_live(reach.first) && !is_live(reach.last);
       default:
         return true;
     }
@@ -155,7 +169,7 @@ class Judgement {
     const session::Allocation& allocation = *fault.through->where.allocation;
     const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     fault.by_exclusion = !unmapped;
-    return unmapped || (all_.only_these && allocation.kind < Kind::pinned);
+    return unmapped || (others_are_valid_ && allocation.kind < Kind::pinned);
   }
 
   bool fails(Fault& fault, std::int64_t address) const {
@@ -166,7 +180,7 @@ class Judgement {
     fault.by_exclusion = !unmapped;
     // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
     return unmapped ||
-           (all_.only_these && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= maybe_mapped));
+           (others_are_valid_ && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= maybe_mapped));
   }
 
   // Returns whether the address may be in a page that is mapped for another allocation.
@@ -183,6 +197,7 @@ class Judgement {
 
   const sass::CertainAccesses& all_;
   const FailedLaunch& launch_;
+  bool others_are_valid_ = false;  // no access but those in `all_.accesses` can have failed
 };
 
 // The failed launch as the first run recorded it.

@@ -150,13 +150,14 @@ class ByteRanges::Implementation {
       return its;
     };
     out.accesses = follow(with_numbers, *threads, FollowedLaunch::kMostSteps);
-    if (out.accesses.only_these) return out;
+    if (out.accesses.only_these()) return out;
     // With a known end, a loop may take too many steps. With an unknown end, the code after it is followed.
     CertainAccesses after_loops = follow(plain, *threads, FollowedLaunch::kMostSteps);
     merge(out.accesses, after_loops);
     if (!out.accesses.all_listed && after_loops.all_listed) {
       out.accesses.all_listed = true;
       out.accesses.open = std::move(after_loops.open);
+      out.accesses.possible = std::move(after_loops.possible);
     }
     const LaunchValues& of_corner = launch.memory.empty() ? launch : with_numbers;
     for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(of_corner, corner, kStepsOfCorner));

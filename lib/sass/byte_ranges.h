@@ -109,9 +109,13 @@ struct OpenAccess {
 
 struct CertainAccesses {
   std::vector<CertainAccess> accesses;  // sorted by instruction
-  bool only_these = false;              // the launch uses no other memory
-  std::vector<OpenAccess> open{};       // all other accesses, if `all_listed`
+  // If `all_listed`, all other accesses. The threads that make the `possible` ones are unknown. Their positions, which
+  // are relative to a word, lie from `least` to `most`.
+  std::vector<CertainAccess> possible{};
+  std::vector<OpenAccess> open{};
   bool all_listed = false;
+
+  bool only_these() const { return all_listed && possible.empty() && open.empty(); }
   bool operator==(const CertainAccesses&) const = default;
 };
 

@@ -8,9 +8,6 @@
 namespace cudadiag::sass {
 namespace {
 
-constexpr std::int64_t kMostOfImage = std::int64_t{1} << 40;  // limits both bytes and coordinates
-constexpr std::uint64_t kMostRowsOfTile = 1024;
-
 bool is_global(const Instruction& i) {
   return i.uses_memory() && (i.code->space == Space::global || i.code->space == Space::generic);
 }
@@ -75,30 +72,6 @@ bool moves_what_is_there(const Instruction& i, const ThreadState& state, Evaluat
   return true;
 }
 
-// How a coordinate moves an access: by `step` bytes. The coordinate times `unit`, plus `last`, must not exceed `end`.
-struct Axis {
-  std::uint64_t step = 0, unit = 1, last = 1, end = 0;
-};
-
-// Returns the sum of what all coordinates add to the address. Returns nullopt unless they are inside for all threads.
-std::optional<Form> place_at(Evaluator& evaluator, const std::vector<Coordinate>& coordinates, const Box& box,
-                             const std::vector<Axis>& axes) {
-  std::optional<Form> place = constant(0);
-  if (coordinates.empty()) return std::nullopt;
-  for (const Coordinate& each : coordinates) {
-    const Axis& axis = axes[each.axis];
-    const auto form = evaluator.form_of(each.value);
-    const auto range = form ? range_of(*form, box) : std::nullopt;
-    if (!range || range->least < 0 || range->most > kMostOfImage || axis.step > kMostOfImage) return std::nullopt;
-    if (axis.last > axis.end) return std::nullopt;
-    if (static_cast<std::uint64_t>(range->most) > (axis.end - axis.last) / axis.unit) return std::nullopt;
-    const auto moved = times(*form, static_cast<std::int64_t>(axis.step));
-    place = moved ? sum(*place, *moved) : std::nullopt;
-    if (!place) return std::nullopt;
-  }
-  return place;
-}
-
 }  // namespace
 
 void ThreadState::forget(const Written& written) {
@@ -148,11 +121,31 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
 
 CertainAccesses FollowedLaunch::certain(const Box& threads) {
   CertainAccesses out;
+  follows_detours_ = true;
   out.all_listed = follow(threads);
-  out.only_these = out.all_listed && open_accesses_.empty();
+  if (out.all_listed) follow_detours();
   out.open = open_accesses();
   for (auto& [key, access] : certain_) out.accesses.push_back(access);
+  for (auto& [key, access] : possible_) out.possible.push_back(access);
   return out;
+}
+
+// What a detour accesses is open if following it takes too long, or reaches unknown code.
+void FollowedLaunch::follow_detours() {
+  most_steps_ += steps_;
+  while (!detours_.empty()) {
+    const Detours::Detour* within = detours_.back().within;
+    open_.push_back(std::move(detours_.back()));
+    detours_.pop_back();
+    parts_ = 1;
+    while (!open_.empty()) {
+      Part part = std::move(open_.back());
+      open_.pop_back();
+      if (follow(std::move(part))) continue;
+      for (const std::uint32_t at : within->code) give_up_on(at);
+      open_.clear();
+    }
+  }
 }
 
 void FollowedLaunch::trace(const Box& threads, LaunchTrace& to) {
@@ -196,7 +189,7 @@ FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut
   parts_ += boxes.size();
   if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
   // Push in reverse, so that the first box is followed first and its bytes are joined in order.
-  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state});
+  for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state, part.within});
   return Next::parted;
 }
 
@@ -213,6 +206,7 @@ FollowedLaunch::Next FollowedLaunch::after(Part& part, const std::vector<Value>&
 
 FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
+  if (part.within != nullptr && at == part.within->meets) return Next::ended;
   const Instruction& i = instruction(part);
   if (!i.runs) {
     ++part.state.at;
@@ -229,7 +223,12 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
   if (!holds) {
     if (i.op == Op::jump || (i.op == Op::exit && i.operands.empty())) return detour(part, evaluator);
     if (i.op >= Op::meet && i.op != Op::set_barrier) return Next::lost;
-    give_up_on(at);
+    const bool may_be_known = follows_detours_ && i.uses_memory() && is_global(i) && i.code->shape == Shape::plain;
+    const auto address = may_be_known ? evaluator.address(i) : std::nullopt;
+    if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
+    const bool known = address && range_of(address->form, part.box);
+    give_up_on(at, !known);
+    if (known) note_known(part, *address, false);
     if (writes_stack(i)) part.state.stack.clear();
     return after(part);
   }
@@ -324,8 +323,14 @@ FollowedLaunch::Next FollowedLaunch::call(Part& part, const Evaluator& evaluator
 FollowedLaunch::Next FollowedLaunch::detour(Part& part, Evaluator& evaluator) {
   const Detours::Detour* found = code_.detours.from(part.state.at);
   if (found == nullptr || !found->known) return Next::lost;
+  const std::uint32_t from = part.state.at;
+  // A detour that leads back to its beginning is followed once, with all that it writes forgotten.
+  const bool repeats = std::ranges::find(found->code, from) != found->code.end();
+  const bool again = repeats && part.within == found;
+  const bool followed = again || will_follow(part, *found);
+  ThreadState before = followed && !repeats ? part.state : ThreadState();
   for (const std::uint32_t at : found->code) {
-    give_up_on(at);
+    give_up_on(at, !followed);
     const Instruction& i = code_.program[at];
     if (!moves_what_is_there(i, part.state, evaluator)) part.state.forget(i.written);
     if (writes_stack(i)) part.state.stack.clear();
@@ -333,14 +338,26 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part, Evaluator& evaluator) {
   }
   note_detour(part, *found);
   steps_ += found->code.size();
+  for (const std::uint32_t begin : code_.program.next(from)) {
+    if (!followed || again || begin == found->meets) continue;
+    detours_.push_back({part.box, repeats ? part.state : before, found});
+    detours_.back().state.at = begin;
+  }
   if (found->meets == kNone) return Next::ended;
   part.state.at = found->meets;
   return Next::on;
 }
 
-void FollowedLaunch::give_up_on(std::uint32_t at) {
+bool FollowedLaunch::will_follow(const Part& part, const Detours::Detour& detour) {
+  const bool accesses = std::ranges::any_of(
+      detour.code, [&](std::uint32_t at) { return code_.program[at].runs && code_.program[at].uses_memory(); });
+  return follows_detours_ && accesses && ++detours_from_[part.state.at] <= kMostDetours;
+}
+
+// `open`: it is unknown which memory the instruction may access.
+void FollowedLaunch::give_up_on(std::uint32_t at, bool open) {
   const Instruction& i = code_.program[at];
-  if (i.runs && i.uses_memory()) note_open(at);
+  if (open && i.runs && i.uses_memory()) note_open(at);
   const auto may = code_.accesses.find(at);
   // A store without an origin goes through an address from memory.
   const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
@@ -388,7 +405,7 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, Evaluator& evaluator) {
   const bool known = address && range_of(address->form, part.box);
   const auto values = known ? loaded(at, *address, part.box) : Loaded();
   if (values.cut) return part_where(part, *values.cut);
-  if (known) note_certain(at, *address, part.box);
+  if (known) note_known(part, *address, true);
   if (known) note_access(part, *address, evaluator);
   if (known && address->word) {
     add_access(*address->word, mode_of(i), width, address->form, part.box);
@@ -498,73 +515,6 @@ bool FollowedLaunch::changes_what_it_reads() const {
          });
 }
 
-// Elements outside the tensor are not read or written, so the bytes are known only if the whole box is inside.
-FollowedLaunch::Next FollowedLaunch::box_access(Part& part, Evaluator& evaluator) {
-  const std::uint32_t at = part.state.at;
-  const Instruction& i = instruction(part);
-  note_open(at);
-  const auto may = code_.accesses.find(at);
-  const auto map = std::ranges::find_if(launch_.tensors, [&](const TensorMap& each) {
-    return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
-           may->second.words.contains(each.parameter);
-  });
-  const auto coordinates = coordinates_of(i);
-  std::optional<Form> place;
-  std::uint64_t rows = 1;
-  if (map != launch_.tensors.end() && coordinates.size() == map->dimensions.size()) {
-    std::vector<Axis> axes;
-    for (const auto& [size, step, box] : map->dimensions) axes.push_back({step, 1, box, size});
-    for (std::size_t axis = 1; axis < axes.size(); ++axis) rows *= axes[axis].last;
-    place = place_at(evaluator, coordinates, part.box, axes);
-  }
-  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
-  place&& rows <= kMostRowsOfTile ? add_box(*map, i, *place, part.box) : give_up_on(at);
-  return after(part);
-}
-
-void FollowedLaunch::add_box(const TensorMap& map, const Instruction& i, const Form& place, const Box& box) {
-  const auto width = static_cast<std::uint32_t>(map.dimensions[0].box * map.dimensions[0].step);
-  std::vector<std::uint64_t> at(map.dimensions.size());
-  for (std::size_t axis = 1;;) {
-    std::int64_t offset = 0;
-    for (std::size_t each = 1; each < at.size(); ++each) {
-      offset += static_cast<std::int64_t>(at[each] * map.dimensions[each].step);
-    }
-    if (const auto form = sum(place, constant(offset))) add_access(map.parameter, mode_of(i), width, *form, box);
-    for (axis = 1; axis < at.size() && ++at[axis] == map.dimensions[axis].box; ++axis) at[axis] = 0;
-    if (axis >= at.size()) return;
-  }
-}
-
-// Follows the access only if all coordinates are inside the image. Outside the image, the effect depends on the
-// instruction and the texture.
-FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluator) {
-  const std::uint32_t at = part.state.at;
-  const Instruction& i = instruction(part);
-  note_open(at);
-  const auto may = code_.accesses.find(at);
-  const auto image = std::ranges::find_if(launch_.images, [&](const Image& each) {
-    return may != code_.accesses.end() && each.parameter == may->second.handle;
-  });
-  std::optional<Form> place;
-  std::uint64_t width = i.bytes;
-  if (image != launch_.images.end()) {
-    const bool texels = width == 0;
-    if (texels) width = image->element;
-    const std::uint64_t unit = texels ? width : 1;
-    const std::vector<Axis> axes{
-        {unit, unit, width, image->width}, {image->pitch, 1, 1, image->rows}, {image->slice, 1, 1, image->layers}};
-    if (width != 0) place = place_at(evaluator, coordinates_of(i), part.box, axes);
-  }
-  if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
-  if (place) {
-    add_access(image->parameter, mode_of(i), static_cast<std::uint32_t>(width), *place, part.box);
-  } else {
-    give_up_on(at);
-  }
-  return after(part);
-}
-
 void FollowedLaunch::add_access(std::uint32_t word, Mode mode, std::uint32_t width, const Form& form, const Box& box) {
   const std::pair key(word, mode);
   if (too_many_.contains(key) || used_[key].add(form, width, box)) return;
@@ -572,12 +522,19 @@ void FollowedLaunch::add_access(std::uint32_t word, Mode mode, std::uint32_t wid
   not_known_.insert(word);
 }
 
+// `runs`: all threads of the part execute the instruction if they come here.
+void FollowedLaunch::note_known(const Part& part, const Evaluator::Address& address, bool runs) {
+  const std::uint32_t at = part.state.at;
+  if (runs && part.within == nullptr) return note(certain_, at, address, part.box);
+  address.word ? note(possible_, at, address, part.box) : note_open(at);
+}
+
 // The lowest and the highest positions occur at corners of the box.
-void FollowedLaunch::note_certain(std::uint32_t at, const Evaluator::Address& address, const Box& box) {
+void FollowedLaunch::note(Noted& to, std::uint32_t at, const Evaluator::Address& address, const Box& box) {
   const auto range = range_of(address.form, box);
   const Instruction& i = code_.program[at];
   if (!range) return;
-  const auto [known, fresh] = certain_.try_emplace({at, address.word});
+  const auto [known, fresh] = to.try_emplace({at, address.word});
   CertainAccess& access = known->second;
   if (fresh) {
     access = {i.address, i.code->kind, i.code->space, i.bytes, address.word, range->least, range->most, 0};

@@ -67,14 +67,18 @@ class FollowedLaunch {
   struct Part {
     Box box;
     ThreadState state;
+    // Not null if it is unknown which of the threads take this detour. They are followed only until they meet again.
+    const Detours::Detour* within = nullptr;
   };
   enum class Next { on, ended, parted, lost };
 
   static constexpr std::size_t kMostParts = 4096;
+  static constexpr std::size_t kMostDetours = 64;  // how often one detour is followed
 
   const Instruction& instruction(const Part& part) const { return code_.program[part.state.at]; }
   bool follow(const Box& threads);
   bool follow(Part part);
+  void follow_detours();
   Next step(Part& part, Evaluator& evaluator);
   Next jump(Part& part, Evaluator& evaluator);
   Next call(Part& part, const Evaluator& evaluator);
@@ -87,12 +91,15 @@ class FollowedLaunch {
   Next image_access(Part& part, Evaluator& evaluator);
   Next after(Part& part, const std::vector<Value>& loaded = {});
   Next part_where(const Part& part, const Cut& cut);
-  void give_up_on(std::uint32_t at);
+  bool will_follow(const Part& part, const Detours::Detour& detour);
+  void give_up_on(std::uint32_t at, bool open = true);
   void note_open(std::uint32_t at) { open_accesses_.insert(at); }
   std::vector<OpenAccess> open_accesses() const;
   void forget_bytes_of(std::uint32_t at);
   void add_access(std::uint32_t word, Mode mode, std::uint32_t width, const Form& form, const Box& box);
-  void note_certain(std::uint32_t at, const Evaluator::Address& address, const Box& box);
+  using Noted = std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, CertainAccess>;
+  void note(Noted& to, std::uint32_t at, const Evaluator::Address& address, const Box& box);
+  void note_known(const Part& part, const Evaluator::Address& address, bool runs);
   std::uint64_t base_of(const Evaluator::Address& address) const;
   void note_access(const Part& part, const Evaluator::Address& address, Evaluator& evaluator);
   void note_values(const Part& part, Evaluator& evaluator, bool runs);
@@ -109,16 +116,18 @@ class FollowedLaunch {
 
   const Code& code_;
   const LaunchValues& launch_;
-  const std::size_t most_steps_;
+  std::size_t most_steps_;
   std::vector<Part> open_;
+  bool follows_detours_ = false;
+  std::vector<Part> detours_;
+  std::map<std::uint32_t, std::size_t> detours_from_;  // how many detours begin at an instruction
   std::size_t parts_ = 1, steps_ = 0;
   std::set<std::uint32_t> not_known_;  // some bytes used through these words are unknown
   bool none_known_ = false;
   using Use = std::pair<std::uint32_t, Mode>;  // a parameter word, and how it is used
   std::map<Use, Lattices> used_;
-  std::set<Use> too_many_;                                                    // uses with too many separate pieces
-  using CertainKey = std::pair<std::uint32_t, std::optional<std::uint32_t>>;  // an instruction and a word
-  std::map<CertainKey, CertainAccess> certain_;
+  std::set<Use> too_many_;  // uses with too many separate pieces
+  Noted certain_, possible_;
   std::set<std::uint32_t> open_accesses_;  // instructions that use memory, and whose addresses are not all known
   std::vector<Span> loaded_, stored_;  // addresses of known memory that was loaded, and of memory that was stored to
   std::set<std::uint32_t> loaded_numbers_;

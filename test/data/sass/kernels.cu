@@ -63,3 +63,8 @@ extern "C" __global__ void product(float* a, int row, int width) { a[row * width
 extern "C" __global__ void clamped(float* a, int last) { int i = min((int)(threadIdx.x + blockIdx.x * 256), last); a[i] = 1; }
 extern "C" __global__ void two_conditions(int* out, int** table, int n, int k) { out[1000 + threadIdx.x] = 1; if (n > (int)threadIdx.x && k > 2) return; table[threadIdx.x][0] = 1; }
 extern "C" __global__ void upper_half(char* to, int u, int k, int w) { to[(w == (int)threadIdx.x) ? (long long)((int)threadIdx.x - u) : (long long)(k + (u >> 2))] = 1; }
+extern "C" __global__ void flagged(const int* flags, const float* from, float* to, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; if (flags[i] == 0) return; to[i] = from[i] + 1; }
+extern "C" __global__ void appended(const float* radius, int4* list, int* count) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (radius[i] > 0.5f) list[atomicAdd(count, 1)] = make_int4(i, 0, 0, 0); }
+extern "C" __global__ void counted(const int* counts, float* sums) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+#pragma unroll 1
+  for (int k = 0; k < counts[i]; ++k) { sums[i] += k; if (sums[i] > 9) sums[i + 1] = 0; } }

@@ -114,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
   access(0, 0, 4 * kMiB - 4);
   SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
   SUBCASE("unless the kernel makes no other access") {
-    accesses.only_these = true;
+    accesses.all_listed = true;
     const auto found = run();
     REQUIRE(found);
     CHECK(found->access.distance == kMiB - 4);
@@ -124,7 +124,7 @@ TEST_CASE_FIXTURE(Fixture, "an access near its allocation need not fail") {
 TEST_CASE_FIXTURE(Fixture, "an access that ends with its allocation is right") {
   allocation(kFirst, 4 * kMiB);
   word(kFirst);
-  accesses.only_these = true;
+  accesses.all_listed = true;
   access(0, 0, 4 * kMiB - 4);
   CHECK_FALSE(run());
   accesses.accesses.front().most += 1;
@@ -176,7 +176,7 @@ TEST_CASE_FIXTURE(Fixture, "of accesses through two parameters, the one that lea
   }
   SUBCASE("the other may fail") {
     access(8, 0, 100 * kMiB);
-    accesses.only_these = true;
+    accesses.all_listed = true;
     REQUIRE(run());
     CHECK(run()->access.parameter == 1);
   }
@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(Fixture, "a distance that 2^32 elements explain is an overflow
 TEST_CASE_FIXTURE(Fixture, "a few elements outside a buffer of more than 2^32 elements are not an overflow") {
   allocation(kFirst, 5000 * kMiB);
   word(kFirst);
-  accesses.only_these = true;
+  accesses.all_listed = true;
   SUBCASE("before") { access(0, -1, 0).bytes = 1; }
   SUBCASE("after") { access(0, 0, 5000 * kMiB).bytes = 1; }
   REQUIRE(run());
@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(Fixture, "a harmless overrun is not blamed if another access m
   word(kFirst);
   word(kFirst + 1024 * kMiB);
   word(0);
-  accesses.only_these = true;
+  accesses.all_listed = true;
   access(0, 0, 4 * kMiB);
   SUBCASE("") { CHECK(run()); }
   SUBCASE("through freed memory of the host") {
@@ -271,7 +271,7 @@ TEST_CASE_FIXTURE(Fixture, "an address about which nothing is known may be right
   access(0, 0, 124);
   SUBCASE("where another access may be the reason") { CHECK_FALSE(run()); }
   SUBCASE("unless the kernel makes no other access") {
-    accesses.only_these = true;
+    accesses.all_listed = true;
     const auto found = run();
     REQUIRE(found);
     CHECK(found->access.relation == Relation::never_allocated);
@@ -303,7 +303,7 @@ TEST_CASE_FIXTURE(Fixture, "an access to freed memory must have failed if that w
   SUBCASE("a pool keeps it mapped") {
     freed.kind = Kind::ordered;
     CHECK_FALSE(run());
-    accesses.only_these = true;
+    accesses.all_listed = true;
     CHECK(run());
   }
 }
@@ -342,7 +342,7 @@ TEST_CASE_FIXTURE(Fixture, "a pointer that was read from memory is named by its 
   allocation(kFirst, 4096);
   for (std::uint64_t row = 1; row <= 3; ++row) allocation(kFirst + row * 1024 * kMiB, 4 * kMiB);
   word(kFirst);
-  accesses.only_these = true;
+  accesses.all_listed = true;
   access(0, 0, 32);
   for (std::uint64_t row = 1; row <= 3; ++row) access(loaded(kFirst + row * 1024 * kMiB, 16 * row - 16), 0, 1024);
   SUBCASE("if one points to freed memory") {
@@ -440,6 +440,44 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
     CHECK_FALSE(run());
   }
   SUBCASE("unless an address is misaligned") { CHECK_FALSE(run(716)); }
+}
+
+TEST_CASE_FIXTURE(Fixture, "an access that only some threads may make") {
+  allocation(kFirst, 4 * kMiB);
+  allocation(kFirst + (1ull << 34), 64 * kMiB);
+  word(kFirst);
+  word(kFirst + (1ull << 34));
+  access(0, 0, 252);
+  accesses.all_listed = true;
+  const auto may_access = [&](std::uint32_t through, std::int64_t most) {
+    CertainAccess& made = accesses.possible.emplace_back();
+    made.kind = sass::AccessKind::store;
+    made.bytes = 4;
+    made.parameter = through;
+    made.most = most;
+  };
+  SUBCASE("is harmless inside its memory") {
+    may_access(0, 252);
+    CHECK_FALSE(run());
+    accesses.open = {{sass::AccessKind::store, 4, {8}}};
+    CHECK(run()->access.parameter == 2);
+  }
+  SUBCASE("must have failed if no other can have failed") {
+    may_access(8, 64 * kMiB);
+    const auto found = run();
+    REQUIRE(found);
+    CHECK(found->access.outside);
+    CHECK(found->access.parameter == 2);
+    CHECK(found->access.kind == sass::AccessKind::store);
+    may_access(0, 4 * kMiB);
+    CHECK_FALSE(run());
+  }
+  SUBCASE("may have failed instead of one near its memory") {
+    accesses.accesses.front().most = 5 * kMiB;
+    CHECK(run());
+    may_access(8, 64 * kMiB);
+    CHECK_FALSE(run());
+  }
 }
 
 }  // namespace access_by_code_test

@@ -1,5 +1,5 @@
 // Tests which accesses a launch is certain to make. The code in test/data/sass/certain.sm90.txt was compiled with nvcc
-// from the kernels in test/gpu/addresses/cuda and the last two kernels in test/data/sass/kernels.cu, the code in
+// from the kernels in test/gpu/addresses/cuda and the last five kernels in test/data/sass/kernels.cu, the code in
 // tables.sm90.txt from tables.cu.
 #include <doctest/doctest.h>
 
@@ -76,7 +76,7 @@ std::optional<Extent> extent(const CertainAccesses& all, std::optional<std::uint
 TEST_CASE("the extent of an access is that of the threads that perform it") {
   const Launched launch = Launched({64, 16384, 1}, {256, 1, 1}).address().put(65536ll).put(16384).put(16384);
   const auto all = launch.accesses("row_stride");
-  CHECK(all.only_these);
+  CHECK(all.only_these());
   REQUIRE(all.accesses.size() == 1);
   CHECK(all.accesses[0].bytes == 4);
   CHECK(all.accesses[0].step == 4);
@@ -95,7 +95,7 @@ TEST_CASE("an index of 32 bits overflows as it does on the GPU") {
 TEST_CASE("threads at the corners of the grid show what cannot be followed for all threads at once") {
   const Launched launch = Launched({4096, 1, 1}, {256, 1, 1}).address().address().put(64ll).put(1ll << 20);
   const auto all = launch.accesses("transposed");
-  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(all.only_these());
   CHECK(extent(all, 0, AccessKind::load) == Extent{0, 4 * (((1ll << 20) - 1) * (1ll << 20) + 63)});
   CHECK(extent(all, 8, AccessKind::store) == Extent{0, 4 * ((1ll << 20) - 1)});
 }
@@ -103,7 +103,7 @@ TEST_CASE("threads at the corners of the grid show what cannot be followed for a
 TEST_CASE("loops run as many times as the launch's parameters say") {
   const Launched launch = Launched({2048, 1, 1}, {512, 1, 1}).address().address().address().put(kGiB);
   const auto all = launch.accesses("wrong_of_three");
-  CHECK(all.only_these);
+  CHECK(all.only_these());
   CHECK(extent(all, 0, AccessKind::load) == Extent{0, kGiB - 1});
   CHECK(extent(all, 16, AccessKind::store) == Extent{0, 8 * (kGiB - 1)});
 }
@@ -111,7 +111,7 @@ TEST_CASE("loops run as many times as the launch's parameters say") {
 TEST_CASE("the end of a loop may be a pointer; an access after a long loop is certain too") {
   Launched launch = Launched({1, 1, 1}, {256, 1, 1}).address().put(kMemory + (64u << 20)).address().put(2 * kGiB);
   const auto all = launch.accesses("end_pointer");
-  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(all.only_these());
   CHECK(extent(all, 0, AccessKind::load)->least == 0);
   CHECK(extent(all, 16, AccessKind::store) == Extent{8 * kGiB, 8 * kGiB + 1020});
 }
@@ -119,7 +119,7 @@ TEST_CASE("the end of a loop may be a pointer; an access after a long loop is ce
 TEST_CASE("an index that is read from memory is not certain") {
   const Launched launch = Launched({1, 1, 1}, {32, 1, 1}).address().put(0ll).address().address();
   const auto all = launch.accesses("null_by_design");
-  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(all.only_these());
   CHECK(extent(all, 0, AccessKind::load) == Extent{0, 124});
   CHECK(extent(all, 16, AccessKind::load) == Extent{0, 248});
   CHECK_FALSE(extent(all, 24, AccessKind::store));
@@ -136,7 +136,7 @@ TEST_CASE("an address computed from a word that is not an address keeps that wor
   SUBCASE("a null pointer in a structure") {
     const Launched launch = Launched({1, 1, 1}, {32, 1, 1}).address().put(32ll).put(0ll).address();
     const auto all = launch.accesses("null_member");
-    CHECK(all.only_these);
+    CHECK(all.only_these());
     CHECK(extent(all, 16, AccessKind::load) == Extent{0, 124});
   }
   SUBCASE("null and an offset") {
@@ -146,7 +146,7 @@ TEST_CASE("an address computed from a word that is not an address keeps that wor
   SUBCASE("an object of the host") {
     const Launched launch = Launched({256, 1, 1}, {256, 1, 1}).put(65536).put(0x555512345670ll).put(0.1f);
     const auto all = launch.accesses("captured_this");
-    CHECK_FALSE(all.only_these);
+    CHECK_FALSE(all.only_these());
     CHECK(extent(all, 8, AccessKind::load) == Extent{8, 16});
   }
   SUBCASE("another word with the same number is not its base") {
@@ -177,7 +177,7 @@ TEST_CASE("a pointer in a structure among many parameters") {
 
 TEST_CASE("code after an exit that needs two conditions is followed") {
   const auto all = Launched({1, 1, 1}, {32, 1, 1}).address().address().put(0).put(3).accesses("two_conditions");
-  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(all.only_these());
   CHECK(extent(all, 0, AccessKind::store) == Extent{4000, 4124});
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("a table whose contents are known shows which of its addresses are use
   for (std::size_t row = 0; row < 3; ++row) address_at(launch.values, 0, 16 * row);
   SUBCASE("by all threads for which the table has a number") {
     const auto all = launch.accesses("table__8");
-    CHECK(all.only_these);
+    CHECK(all.only_these());
     for (std::size_t row = 0; row < 3; ++row) {
       CHECK(extent(all, word_in(0, 16 * row), AccessKind::load) == Extent{0, 3996});
     }
@@ -232,13 +232,13 @@ TEST_CASE("a table whose contents are known shows which of its addresses are use
     launch.values.memory.clear();
     launch.values.addresses.resize(1);
     const auto all = launch.accesses("table__8");
-    CHECK_FALSE(all.only_these);
+    CHECK_FALSE(all.only_these());
     CHECK_FALSE(extent(all, word_in(0, 0), AccessKind::load));
   }
   SUBCASE("or not all of it") {
     launch.values.memory[0].bytes.resize(40);
     launch.values.addresses.pop_back();
-    CHECK_FALSE(launch.accesses("table__8").only_these);
+    CHECK_FALSE(launch.accesses("table__8").only_these());
   }
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("an address may be read through another one") {
   launch.put(kSheet).values.memory = {{kRows, rows(2, 100)}, {kSheet, sheet}};
   launch.values.addresses = {0, word_in(0, 0), word_in(0, 16), word_in(1, 8)};
   const auto all = launch.accesses("sheet__8");
-  CHECK(all.only_these);
+  CHECK(all.only_these());
   CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 396});
   CHECK_FALSE(extent(all, word_in(0, 0), AccessKind::store));
 }
@@ -265,7 +265,7 @@ TEST_CASE("a list is followed to its end") {
   launch.address().values.memory = {{kRows, nodes[0]}, {kSheet, nodes[1]}};
   address_at(launch.values, 0, 8);
   auto all = launch.accesses("list__8");
-  CHECK(all.only_these);
+  CHECK(all.only_these());
   CHECK(extent(all, word_in(0, 8), AccessKind::store) == Extent{0, 0});
   SUBCASE("or to an address that is none") {
     put(nodes[1].erase(8), std::uint64_t{5700});
@@ -291,7 +291,7 @@ TEST_CASE("a table that the kernel itself changes is not known") {
   launch.address().values.memory = {{kRows, rows(2, 100)}};
   for (std::size_t row = 0; row < 2; ++row) address_at(launch.values, 0, 16 * row);
   const auto all = launch.accesses("relinked__8");
-  CHECK_FALSE(all.only_these);
+  CHECK_FALSE(all.only_these());
   CHECK_FALSE(extent(all, word_in(0, 16), AccessKind::store));
 }
 
@@ -299,12 +299,12 @@ TEST_CASE("an address that is chosen by an unknown index is not known") {
   Launched launch({1, 1, 1}, {32, 1, 1});
   launch.address().address().values.memory = {{kRows, rows(2, 100)}};
   for (std::size_t row = 0; row < 2; ++row) address_at(launch.values, 0, 16 * row);
-  CHECK_FALSE(launch.accesses("chosen__8_8").only_these);
+  CHECK_FALSE(launch.accesses("chosen__8_8").only_these());
   std::string indices;
   for (int i = 0; i < 32; ++i) put(indices, i % 2 * 2);
   launch.values.memory.push_back({kMemory + (1ull << 34), indices});
   const auto all = launch.accesses("chosen__8_8");
-  CHECK(all.only_these);
+  CHECK(all.only_these());
   CHECK(extent(all, word_in(0, 16), AccessKind::store) == Extent{0, 0});
 }
 
@@ -372,4 +372,46 @@ TEST_CASE("numbers that threads read from different words and use as addresses")
   CHECK(extent(all, word_in(0, 0), AccessKind::store) == Extent{0, 0});
   CHECK(extent(all, word_in(0, 8), AccessKind::store) == Extent{0, 0});
   CHECK_FALSE(extent(all, std::nullopt, AccessKind::store));
+}
+
+namespace {
+
+Extent possible(const CertainAccesses& all, std::uint32_t word, AccessKind kind) {
+  Extent out{kGiB, -1};
+  for (const CertainAccess& each : all.possible) {
+    if (each.parameter != word || each.kind != kind) continue;
+    out = {std::min(out.least, each.least), std::max(out.most, each.most)};
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("accesses of threads that a value in memory selects") {
+  Launched launch({4, 1, 1}, {256, 1, 1});
+  SUBCASE("the others exit") {
+    const CertainAccesses all = launch.address().address().address().put(1000).accesses("flagged");
+    CHECK(all.all_listed);
+    CHECK_FALSE(all.only_these());
+    CHECK(all.open.empty());
+    CHECK(extent(all, 0, AccessKind::load) == Extent{0, 3996});
+    CHECK(all.accesses.size() == 1);
+    CHECK(possible(all, 8, AccessKind::load) == Extent{0, 3996});
+    CHECK(possible(all, 16, AccessKind::store) == Extent{0, 3996});
+  }
+  SUBCASE("they take turns in a list") {
+    const CertainAccesses all = launch.address().address().address().accesses("appended");
+    CHECK(all.all_listed);
+    CHECK(possible(all, 16, AccessKind::atomic) == Extent{0, 0});
+    REQUIRE(all.open.size() == 1);
+    CHECK(all.open.front().words == std::vector<std::uint32_t>{8});
+  }
+  SUBCASE("they loop as often as the memory says") {
+    const CertainAccesses all = launch.address().address().accesses("counted");
+    CHECK(all.all_listed);
+    CHECK(all.open.empty());
+    CHECK(possible(all, 0, AccessKind::load) == Extent{0, 4092});
+    CHECK(possible(all, 8, AccessKind::load) == Extent{0, 4092});
+    CHECK(possible(all, 8, AccessKind::store) == Extent{0, 4096});
+  }
 }
