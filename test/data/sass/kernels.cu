@@ -68,3 +68,20 @@ extern "C" __global__ void appended(const float* radius, int4* list, int* count)
 extern "C" __global__ void counted(const int* counts, float* sums) { int i = blockIdx.x * blockDim.x + threadIdx.x;
 #pragma unroll 1
   for (int k = 0; k < counts[i]; ++k) { sums[i] += k; if (sums[i] > 9) sums[i + 1] = 0; } }
+extern "C" __global__ void nested(const int* m, float* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x, a = m[i]; if (a > 0) { if (m[i + 1] > a) out[i] = 1; else { out[i + n] = 2; if (m[i + 2] < 0) return; } out[i + 2 * n] = 3; } else if (a < -5) return; out[i + 3 * n] = 4; }
+extern "C" __global__ void walked(const int* m, float* out, float* end) { int i = threadIdx.x, j = i;
+#pragma unroll 1
+  while (j < i + 8 && m[j] > 0) { out[j] = m[j]; ++j; } end[j] = 0; out[i + 64] = 1; }
+extern "C" __global__ void skipped(const int* m, float* out, int n) { int i = threadIdx.x;
+#pragma unroll 1
+  for (int k = 0; k < 4; ++k) { int v = m[i + k]; if (v == 0) continue; if (v < -4) break; out[k * n + i] = v; if (v > 4) out[k * n + i + 1] = 0; } out[i + 8 * n] = 1; }
+extern "C" __global__ void switched(const int* m, float* out, float* other, int n) { int i = threadIdx.x; switch (m[i] & 3) { case 0: out[i] = 1; break; case 1: other[i + n] = 2; case 2: out[i + 2 * n] = 3; return; default: other[i] = 4; } out[i + 3 * n] = 5; }
+extern "C" __global__ void chosen_by(const int* m, float* a, float* b, int n) { int i = threadIdx.x; float* p = m[i] > 0 ? a : b; p[i] = 1; if (m[i + 1] > 2) p += n; p[i + 1] = 2; }
+extern "C" __global__ void summed(const int* m, float* out, float* other, int n) { int i = threadIdx.x, s = 0;
+#pragma unroll 1
+  for (int k = 0; k < n; ++k) { s += m[k]; if (s > 10) out[i] = s; other[i + k] = 1; if (s < -10) { other[i + 64] = 2; s = m[k + 1]; } } out[s & 7] = 3; }
+extern "C" __global__ void left_early(const int* m, float* out, float* other, int n) { int i = threadIdx.x;
+#pragma unroll 1
+  for (int k = 0; k < 8; ++k) { if (m[k] == 7) return; out[i + k * n] = k;
+#pragma unroll 1
+    for (int j = 0; j < m[k]; ++j) { if (m[j] == 5) break; other[i + j] = j; other[i + k] = 1; } } other[i + n] = 2; }

@@ -1,11 +1,13 @@
 // Tests which accesses a launch is certain to make. The code in test/data/sass/certain.sm90.txt was compiled with nvcc
-// from the kernels in test/gpu/addresses/cuda and the last five kernels in test/data/sass/kernels.cu, the code in
-// tables.sm90.txt from tables.cu.
+// from the kernels in test/gpu/addresses/cuda and some kernels in test/data/sass/kernels.cu. The code in tables.sm90.txt
+// is that of tables.cu, and the code in branches.sm90.txt that of the last seven kernels in kernels.cu.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,11 @@ constexpr std::uint64_t kMemory = 0x7f1400000000;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 std::string code_of(const std::string& program) {
-  std::ifstream certain(TEST_DATA "/sass/certain.sm90.txt"), tables(TEST_DATA "/sass/tables.sm90.txt");
-  const std::string all = std::string(std::istreambuf_iterator<char>(certain), {}) +
-                          std::string(std::istreambuf_iterator<char>(tables), {});
+  std::string all;
+  for (const char* name : {"certain", "tables", "branches"}) {
+    std::ifstream file(TEST_DATA "/sass/" + std::string(name) + ".sm90.txt");
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
   const std::string mark = "// " + program + "\n";
   const std::size_t begin = all.find(mark);
   REQUIRE(begin != std::string::npos);
@@ -413,5 +417,59 @@ TEST_CASE("accesses of threads that a value in memory selects") {
     CHECK(possible(all, 0, AccessKind::load) == Extent{0, 4092});
     CHECK(possible(all, 8, AccessKind::load) == Extent{0, 4092});
     CHECK(possible(all, 8, AccessKind::store) == Extent{0, 4096});
+  }
+}
+
+namespace {
+
+// Returns whether `all` allows this access of one thread.
+bool allows(const CertainAccesses& all, const CertainAccess& access) {
+  const auto contains = [&](const CertainAccess& each) {
+    return each.instruction == access.instruction && each.parameter == access.parameter && each.least <= access.least &&
+           access.most <= each.most;
+  };
+  const auto may_be = [&](const OpenAccess& open) {
+    return open.words.empty() || std::ranges::find(open.words, access.parameter.value_or(0)) != open.words.end();
+  };
+  return std::ranges::any_of(all.accesses, contains) || std::ranges::any_of(all.possible, contains) ||
+         std::ranges::any_of(all.open, may_be);
+}
+
+}  // namespace
+
+// A thread is followed with known memory. It must not access anything that is not expected of it if the memory is
+// unknown.
+TEST_CASE("whatever the memory contains, threads access what was expected") {
+  struct {
+    const char* kernel;
+    std::size_t pointers;  // besides the memory
+    std::size_t least;     // at least this many accesses have a known range
+  } const cases[] = {{"nested", 1, 5},    {"walked", 2, 2}, {"skipped", 1, 2},   {"switched", 2, 3},
+                     {"chosen_by", 2, 1}, {"summed", 2, 3}, {"left_early", 2, 3}};
+  std::minstd_rand random(7);
+  for (const auto& [kernel, pointers, least] : cases) {
+    CAPTURE(kernel);
+    Launched launch({1, 1, 1}, {1, 1, 1});
+    launch.address();
+    for (std::size_t i = 0; i < pointers; ++i) launch.address();
+    if (std::string_view(kernel) != "walked") launch.put(5);
+    const CertainAccesses all = launch.accesses(kernel);
+    CHECK(all.all_listed);
+    CAPTURE(std::string(kernel));
+    CHECK(all.possible.size() + all.accesses.size() >= least);
+    std::size_t followed = 0;
+    for (int round = 0; round < 300; ++round) {
+      Launched one = launch;
+      std::vector<std::int32_t> contents(256);
+      for (std::int32_t& each : contents) each = static_cast<std::int32_t>(random() % 17) - 8;
+      one.values.memory = {{kMemory, {reinterpret_cast<const char*>(contents.data()), 4 * contents.size()}}};
+      const CertainAccesses its = one.accesses(kernel);
+      followed += its.only_these() ? 1 : 0;
+      for (const CertainAccess& access : its.accesses) {
+        CAPTURE(access.instruction);
+        CHECK(allows(all, access));
+      }
+    }
+    CHECK(followed > 200);
   }
 }
