@@ -1,7 +1,6 @@
-// Tests which accesses a launch is certain to make, and where others may lie. The code in test/data/sass/certain.sm90.txt
-// was compiled with nvcc from the kernels in test/gpu/addresses/cuda and some kernels in test/data/sass/kernels.cu. The
-// code in tables.sm90.txt is that of tables.cu, and the code in branches.sm90.txt that of the last seven kernels in
-// kernels.cu.
+// Tests which accesses a launch is certain to make, and where others may lie. The code was compiled with nvcc:
+// certain.sm90.txt in test/data/sass from the kernels in test/gpu/addresses/cuda and some kernels in kernels.cu,
+// tables.sm90.txt from tables.cu, and branches.sm90.txt from the last seven kernels in kernels.cu.
 #include <doctest/doctest.h>
 
 #include <algorithm>
