@@ -185,9 +185,9 @@ class Choice {
 
 struct Beginning::Walk {
   std::size_t entries = 0;
-  SteadyClock::time_point end = SteadyClock::now() + kListing;
   // Other file systems in the folders are not listed: a file server that does not answer would block this process.
   std::set<fs::path> mounts = launch::mount_points();
+  SteadyClock::time_point end = SteadyClock::now() + kListing;
   std::vector<fs::path> added;  // folders below the present root
   bool ends = false;
 };
@@ -354,7 +354,7 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
   add("did not see what was created during the first run", since.made);
   add("saw files that changed during the first run", since.changed);
   add("missed files that the first run removed", since.removed);
-  add("saw everything in folders with too many files", since.whole);
+  add("saw everything in folders that are large or slow to list", since.whole);
   return note;
 }
 

@@ -219,7 +219,6 @@ class WatchedRun {
   // been idle for too long since then. The supervisor of a rerun notices the end of this process, and ends the rerun.
   // Called on a separate thread.
   void give_up(std::chrono::milliseconds idle, bool asked) {
-    if (!asked && idle < limit_) return;
     session::ProcessEnd ended = end();
     if (!ended.code && !ended.signal) {
       siginfo_t state{};
@@ -232,7 +231,7 @@ class WatchedRun {
       }
     }
     if (!seen_ended_) seen_ended_ = std::chrono::steady_clock::now();
-    if (!asked && std::chrono::steady_clock::now() - *seen_ended_ < limit_) return;
+    if (!asked && (idle < limit_ || std::chrono::steady_clock::now() - *seen_ended_ < limit_)) return;
     const std::string text =
         fmt::format("cudadiag: the report is not complete: {}. To read the session later: cudadiag report\n",
                     asked ? "a second signal ended it"
