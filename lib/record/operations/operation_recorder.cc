@@ -14,26 +14,32 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 0xffff;  // limit of a record for a grid's second and third dimension
+constexpr std::uint32_t kMostBlocks = 0xffff;  // limit of CUDA and of a record for a grid's second and third dimension
 
 bool fits_record(const Call& call) {
   return call.grid[1] <= kMostBlocks && call.grid[2] <= kMostBlocks && operation::Block::fit(call.block) &&
          operation::Cluster::fit(call.cluster);
 }
 
-// Returns true for most launches: they have no clusters, and each dimension is neither 0 nor close to the limit of its
-// field in a record.
+// Returns true for most launches: they have no clusters, and each dimension is within the limits of CUDA, and not close
+// to the limit of its field in a record.
 bool is_usual(const Call& call) {
   const auto& [grid_x, grid_y, grid_z] = call.grid;
   const auto& [x, y, z] = call.block;
-  return grid_x != 0 && (((grid_y - 1) | (grid_z - 1)) >> 15 | ((x - 1) | (y - 1)) >> 11 | (z - 1) >> 7 |
-                         call.cluster[0] | call.cluster[1] | call.cluster[2]) == 0;
+  return static_cast<std::int32_t>(grid_x) > 0 &&
+         (((grid_y - 1) | (grid_z - 1)) >> 15 | ((x - 1) | (y - 1)) >> 10 | (z - 1) >> 6 | call.cluster[0] |
+          call.cluster[1] | call.cluster[2]) == 0;
 }
 
-// The driver rejects an empty launch without reading its parameters, so the pointers to them may be invalid.
-bool is_empty(const Call& call) {
-  const auto has_zero = [](const std::uint32_t(&d)[3]) { return d[0] == 0 || d[1] == 0 || d[2] == 0; };
-  return has_zero(call.grid) || has_zero(call.block);
+// Returns false for an empty launch, and for one that exceeds the limits of every GPU. The driver rejects these without
+// reading their parameters, so the pointers to them may be invalid.
+bool can_run(const Call& call) {
+  constexpr std::uint32_t kMostThreads = 1024, kMostSharedBytes = 227u << 10;
+  const auto& [x, y, z] = call.block;
+  const auto fits = [](std::uint32_t size, std::uint32_t most) { return size != 0 && size <= most; };
+  return (is_usual(call) || (fits(call.grid[0], INT32_MAX) && fits(call.grid[1], kMostBlocks) &&
+                             fits(call.grid[2], kMostBlocks) && fits(x, 1024) && fits(y, 1024) && fits(z, 64))) &&
+         x * y * z <= kMostThreads && call.shared_bytes <= kMostSharedBytes;
 }
 
 // Packs the numbers before the first store, so that the compiler need not check again whether they fit. Writes the
@@ -106,7 +112,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     open.mark = dense || is_due(thread, site.ordinal);
   }
   const bool usual = rule.kind == Kind::kernel && is_usual(call);
-  const bool has_parameters = rule.kind == Kind::kernel && (usual || !is_empty(call));
+  const bool has_parameters = rule.kind == Kind::kernel && can_run(call);
   if (races != nullptr && !captured) [[unlikely]] {
     // Events have no site of their own.
     const bool lacks_site = site.site == 0 && races->compares(thread);
@@ -136,7 +142,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
 
 // Called once all earlier work has finished. No other work is issued until this operation has finished.
 void OperationRecorder::keep_suspect(std::uint32_t id, Kind kind, const Call& call, const CUpti_CallbackData& data) {
-  if (kind != Kind::kernel || is_empty(call)) {
+  if (kind != Kind::kernel || !can_run(call)) {
     arguments_.forget();
     if (saver_ != nullptr) saver_->passed();
     if (nodes_ != nullptr && kind == Kind::graph) save_node(call);

@@ -496,7 +496,7 @@ def what_a_rerun_found_is_not_new_where_the_first_recording_is_gone(machine):
     expect_in("; the first run's recording is lost", evidence(machine.report())[1], "evidence")
 
 
-def parameters_of_an_empty_launch_are_not_read(machine):
+def parameters_of_a_rejected_launch_are_not_read(machine):
     for words in (["run"], ["run", "--check-copies", "1"], ["races"], ["run", "--watch-by=cupti", "--check-copies", "1"]):
-        ended = machine.cudadiag(*words, "--", machine.build / "targets/empty_launch")
+        ended = machine.cudadiag(*words, "--", machine.build / "targets/unread_parameters")
         expect(ended.returncode, 0, f"status under {words}: {ended.stderr}")
