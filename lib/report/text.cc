@@ -333,6 +333,16 @@ Page empty_page(const TextOptions& options) {
   return page;
 }
 
+// Says that the checks of PyTorch's values ended early, or that the program ended with a CUDA error, which these checks
+// do not look for.
+Section ended_checks(const diagnose::Diagnosis& report) {
+  Section section{.label = "Note"};
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == analyse::NoteCode::checks_ended) section.lines.push_back(note.text);
+  }
+  return section;
+}
+
 Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& options, diagnose::StreamLetters& letters) {
   Page page = empty_page(options);
   if (report.findings.empty()) {
@@ -341,6 +351,7 @@ Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& optio
   }
   page.add(job_answer(report));
   add_finding(page, report.findings.front(), diagnose::job_lines(report), report.working_directory, false);
+  page.add(ended_checks(report));
   page.add(withheld(report));
   page.add(others(report));
   if (options.show_run) page.add(short_run(report));

@@ -310,10 +310,12 @@ namespace {
 // observed, prints that nothing was checked.
 void print_nothing_found(const supervise::Recording& recording, const diagnose::Diagnosis& report,
                          report::Verbosity verbosity, const char* nothing) {
+  const bool is_quiet = verbosity == report::Verbosity::quiet, is_clean = report.findings.empty();
   for (const analyse::Note& note : report.notes) {
-    if (note.code == analyse::NoteCode::checks_ended) say(note.text);
+    // A report of findings has these notes, unless it is a quiet one.
+    if (note.code == analyse::NoteCode::checks_ended && (is_clean || is_quiet)) say(note.text);
   }
-  if (!report.findings.empty() || verbosity == report::Verbosity::quiet) return;
+  if (!is_clean || is_quiet) return;
   const std::size_t processes = recording.session().processes.size();
   if (processes == 0) {
     return say(

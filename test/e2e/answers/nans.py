@@ -75,6 +75,20 @@ def the_program_prints_what_it_prints_without(machine):
     expect((result.returncode, result.stdout), (plain.returncode, plain.stdout), "status and output")
 
 
+def cuda_error_that_ends_the_program_is_named(machine):
+    """A stand-in for PyTorch is enough, because the exception is all that is known."""
+    file = machine.folder / "fails.py"
+    file.write_text("import torch\ntry:\n    raise RuntimeError('CUDA error: an illegal memory access was encountered\\nmore')\n"
+                    "except RuntimeError as error:\n    raise ValueError('the step failed') from error\n")
+    (machine.folder / "torch.py").write_text("__version__ = '2.11.0'\n")
+    result, report = _nans(machine, sys.executable, file)
+    said = ("the program ended with a CUDA error, and only cudadiag run looks for its cause: CUDA error: an illegal memory "
+            "access was encountered")
+    expect(result.returncode, 1, "status")
+    expect_in(f"cudadiag: {said}\n", result.stderr, "message")
+    expect([each["text"] for each in report["notes"] if each["code"] == "checks-ended"][-1], said, "note")
+
+
 def program_without_pytorch_is_not_said_to_be_checked(machine):
     result, report = _nans(machine, sys.executable, "-c", "print(1)")
     expect((result.returncode, result.stdout, report["findings"]), (0, "1\n", []), "result")

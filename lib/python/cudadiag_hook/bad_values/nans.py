@@ -28,11 +28,35 @@ def follow_backward():
             module._engine_run_backward = _engine_run_backward
 
 
+def last_exception():
+    return getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+
+
 def at_exit():
-    last = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     guarded(settle_all)
-    guarded(finish, last)
+    guarded(finish, last_exception())
     watch.on = False
+
+
+def cuda_error(error):
+    """Returns the message of the first CUDA error among the exception and those that led to it; "" if there is none."""
+    for _ in range(16):
+        if error is None:
+            break
+        text = str(error).partition("\n")[0]
+        if text.startswith("CUDA error") or type(error).__name__ in ("AcceleratorError", "CUDARuntimeError", "CUDADriverError"):
+            return text
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def note_cuda_error():
+    try:
+        text = cuda_error(last_exception())
+    except Exception:  # the program's own, from the exception's __str__
+        return
+    if text:
+        recorder.note("the program ended with a CUDA error, and only cudadiag run looks for its cause: %s" % text)
 
 
 def after_fork():
@@ -50,6 +74,7 @@ def begin():
     import atexit
     import os
     recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
+    atexit.register(note_cuda_error)
     follow_modules()
     follow_optimisers(replace)
     follow_uses(torch)
