@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 FAULT = "fault kernel=smooth nth=3 code=700"
 FAULTY = "third_of_ten"
-NO_CALL = ("cudadiag: no CUDA call was recorded, so the command probably failed before its first one, or CUDA could not start. "
+NO_CALL = ("cudadiag: no CUDA call was recorded, so the command probably failed before its first one. "
            "To check CUDA, run: cudadiag doctor\n")
 # cudadiag finds the tools in this folder if they are not in PATH.
 SANITIZER_IS_HERE = bool(shutil.which("compute-sanitizer")) or os.path.exists("/usr/local/cuda/bin/compute-sanitizer")

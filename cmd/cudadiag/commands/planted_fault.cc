@@ -103,6 +103,7 @@ int print_driver() {
     std::printf("missing %s\n", reason == nullptr ? "" : reason);
     return 0;
   }
+  ::alarm(30);  // a broken driver may never return
   auto* init = cuda.get<decltype(cuInit)>("cuInit");
   const CUresult initialised = init == nullptr ? CUDA_ERROR_NOT_FOUND : init(0);
   if (initialised != CUDA_SUCCESS) {
@@ -278,7 +279,8 @@ DriverReport ask_driver() {
     if (key == "gpu") report.gpus.push_back(value);
     if (key == "mps") report.mps = true;
   }
-  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed when it was queried";
+  if (report.version.empty() && report.problem.empty())
+    report.problem = "the driver crashed or did not answer when it was queried";
   return report;
 }
 

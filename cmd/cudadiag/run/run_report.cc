@@ -260,8 +260,8 @@ void print_no_failure(const diagnose::Diagnosis& report) {
       handled);
 }
 
-// Asks the driver why no process was recorded, and prints the reason.
-void print_why_no_process() {
+// Asks the driver why no process was recorded, and prints the reason. `failed`: the command failed.
+void print_why_no_process(bool failed) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
     say("the program could not use CUDA: this machine has no NVIDIA driver (libcuda.so.1); install it, or start the "
@@ -269,6 +269,9 @@ void print_why_no_process() {
   } else if (!driver.problem.empty()) {
     say("the program could not use CUDA: " + driver.problem +
         "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
+  } else if (failed) {
+    say("no CUDA call was recorded, so the command probably failed before its first one. To check CUDA, run: cudadiag "
+        "doctor");
   } else {
     say("the program did not use CUDA, as far as the recording shows. A process that used a GPU for less than a second "
         "without being recorded may have been missed. If it should have used CUDA, run: cudadiag doctor");
@@ -297,10 +300,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   if (is_cudadiag) {
     return say("nothing was recorded here: the command is another cudadiag, and creates a session of its own"), true;
   }
-  if (wanted) return print_why_no_process(), true;
-  if (!recording.unrecorded().empty()) return true;
-  say("no CUDA call was recorded, so the command probably failed before its first one, or CUDA could not start. "
-      "To check CUDA, run: cudadiag doctor");
+  if (wanted || recording.unrecorded().empty()) print_why_no_process(!wanted);
   return true;
 }
 

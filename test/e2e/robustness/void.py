@@ -12,7 +12,7 @@ import sys
 import typing
 
 import targets
-from harness import NO_CALL, expect, expect_in, skip
+from harness import HERE, NO_CALL, expect, expect_in, skip
 
 RECORDER, PRELOAD = "libcudadiag_record.so", "libcudadiag_preload.so"
 NOBODY = "65534"
@@ -357,6 +357,20 @@ def program_without_a_gpu_gets_a_message_only_if_it_fails(machine):
             expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr + said),
                    f"result of {command}, {options}")
             expect(machine.sessions(), [], f"sessions after {command}")
+
+
+def failed_start_of_cuda_is_no_silence(machine):
+    machine.plan("devices=0")
+    expect(machine.run(machine.build / "targets/healthy").stderr, "cudadiag: the program could not use CUDA: cuInit returned 100; "
+           "check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU\n", "without a GPU")
+    machine.plan("")
+    (machine.folder / "cuda.py").symlink_to(HERE / "programs/cuda.py")
+    file = machine.folder / "asks.py"
+    file.write_text("import ctypes, cuda\ncuda.check(cuda.driver.cuInit(0))\ncuda.check(cuda.driver.cuDeviceGet(ctypes.byref(ctypes.c_int()), 7))\n")
+    for way in "hooks", "cupti":
+        machine.run(sys.executable, file, options=[f"--watch-by={way}"])
+        finding = machine.report()["findings"][0]
+        expect((finding["error"]["code"], finding["location"]["line"]), (101, 3), f"a device that does not exist, by {way}")
 
 
 def recorded_program_gets_no_message_about_its_recording(machine):

@@ -16,7 +16,7 @@ TEST_CASE("calls that only query get no callback") {
 TEST_CASE("calls that do work, and queries that can fail or change something, are watched") {
   for (const char* name :
        {"cuLaunchKernel", "cudaMemcpyAsync", "cuModuleGetFunction", "cuLibraryGetKernel", "cuStreamGetCaptureInfo_v2",
-        "cuMemGetInfo_v2", "cuIpcGetEventHandle", "cudaFuncGetAttributes", "cuIpcGetMemHandle"}) {
+        "cuMemGetInfo_v2", "cuIpcGetEventHandle", "cudaFuncGetAttributes", "cuIpcGetMemHandle", "cuDeviceGet"}) {
     CAPTURE(name);
     CHECK_FALSE(only_asks(name));
   }
