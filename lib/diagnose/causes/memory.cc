@@ -114,11 +114,12 @@ bool is_only_address(const Case& failed, const Argument& argument) {
 bool past_the_end(const Case& failed, Facts& facts) {
   const Argument* pointer = add_first(failed, facts, [](const Argument& argument) {
     return argument.allocation && !argument.allocation->is_freed &&
-           argument.allocation->offset > argument.allocation->bytes && argument.allocation->bytes > 0;
+           argument.allocation->offset >= argument.allocation->bytes && argument.allocation->bytes > 0;
   });
   if (pointer == nullptr || !is_only_address(failed, *pointer)) return false;
+  const std::uint64_t past = pointer->allocation->offset - pointer->allocation->bytes;
   facts.add("bytes", size_text(pointer->allocation->bytes));
-  facts.add("past", size_text(pointer->allocation->offset - pointer->allocation->bytes));
+  if (past > 0) facts.add("past", size_text(past));
   return true;
 }
 
@@ -162,13 +163,22 @@ bool null_pointer(const Case& failed, Facts& facts) {
          }) != nullptr;
 }
 
-// If the kernel's name lists no parameter types, eight zero bytes may be a number. They may also be a pointer that is
-// null by design, such as Triton's scratch memory or the owner of a Numba array.
+// Returns whether Triton or Numba may have added the parameter: Triton's scratch memory and the owner of a Numba array
+// are null by design. Triton's own parameters have no names.
+bool may_be_added(const Case& failed, const Argument& argument) {
+  const auto has = [&](std::string_view folder) {
+    return std::ranges::any_of(failed.finding.stack.python,
+                               [&](const auto& frame) { return frame.file.find(folder) != std::string::npos; });
+  };
+  return has("/numba/") || (has("/triton/") && argument.name.starts_with("parameter "));
+}
+
+// If the kernel's name lists no parameter types, eight zero bytes may be a pointer or a number.
 bool zero_of_unknown_type(const Case& failed, Facts& facts) {
-  if (!failed.finding.stack.python.empty() || !diagnose::parameter_types(failed.kernel()).empty()) return false;
+  if (!diagnose::parameter_types(failed.kernel()).empty()) return false;
   if (!failed.finding.swallowed.empty()) facts.add("swallowed", failed.finding.swallowed);
   return add_first(failed, facts, [&](const Argument& argument) {
-           return is_zero(argument) && may_be_blamed(failed, argument);
+           return is_zero(argument) && !may_be_added(failed, argument) && may_be_blamed(failed, argument);
          }) != nullptr;
 }
 
@@ -331,7 +341,8 @@ const std::vector<Rule>& memory_rules() {
        .codes = {700},
        .when = past_the_end,
        .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
-                 "dereferenced it"},
+                 "dereferenced it",
+                 "{argument} points to the end of an allocation of {bytes}, and the kernel probably dereferenced it"},
        .fix = {"check how this pointer's offset was computed, and whether it counts elements or bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "host-pointer",

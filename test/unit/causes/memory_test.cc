@@ -160,7 +160,11 @@ TEST_CASE("a copy whose host side is device memory") {
 TEST_CASE("pointers past their allocation, and null pointers") {
   Failed failed = gpu_error(700);
   failed.finding.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
-  CHECK(id_of(failed) == "none");  // a kernel may receive a pointer to the end of a range
+  CHECK(text_of(failed) ==
+        "end points to the end of an allocation of 4.0 KiB, and the kernel probably dereferenced it");
+  // Such a pointer may also mark the end of the range that another one begins.
+  failed.finding.arguments.push_back(pointer_argument("begin", 0x1000, "live", 4096, 0));
+  CHECK(id_of(failed) == "none");
   failed.finding.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
   CHECK(text_of(failed).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
   failed.finding.arguments = {pointer_argument("parameter 1", 0, "")};
@@ -254,6 +258,11 @@ TEST_CASE("zeros that are not pointers, or that are null by design") {
   CHECK(text_of(failed).ends_with("; cuMemAlloc_v2 had failed earlier on this thread"));
   failed.finding.stack.python = {{"/site-packages/triton/runtime/jit.py", 0, "run", false}};
   CHECK(cause("parameter 7") == "none");
+  CHECK(cause("x_ptr (parameter 1)") == "null-pointer");
+  failed.finding.stack.python = {{"/site-packages/numba/cuda/dispatcher.py", 0, "call", false}};
+  CHECK(cause("x (parameter 1)") == "none");
+  failed.finding.stack.python = {{"/home/me/train.py", 3, "main", true}};
+  CHECK(cause("parameter 1") == "null-pointer");
   failed.finding.launch->kernel = "scale(float*)";
   failed.finding.arguments = {pointer_argument("empty", 0, "")};
   failed.finding.arguments[0].origin = session::ValueOrigin::variable;  // a tensor without elements has a null pointer
