@@ -137,6 +137,8 @@ SessionAge age_of(const fs::path& session) {
     rest = std::from_chars(rest + 1, end, *number).ptr;
   }
   if (name.ends_with(kIncomplete)) age.second = std::max(age.second, second_text(last_recorded(session)));
+  std::error_code error;
+  age.is_latest = fs::read_symlink(session.parent_path() / kLatest, error) == name;
   return age;
 }
 

@@ -65,7 +65,8 @@ bool is_blank(const std::filesystem::path& folder);
 // because `cudadiag keep` and reruns change it. If no launcher has finished the session, its processes may have been
 // recorded long after it was named. Then `second` is the time of the latest recording.
 struct SessionAge {
-  std::string second;  // "20261121-101500", in UTC
+  std::string second;      // "20261121-101500", in UTC
+  bool is_latest = false;  // the link `latest` points to it, so of its root's sessions, it was the last to finish
   std::uint64_t pid = 0;
   std::uint64_t attempt = 0;  // 2 or more if an earlier session has the same second and pid
   auto operator<=>(const SessionAge&) const = default;

@@ -103,11 +103,7 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
   for (const fs::path& session : sessions_in(root)) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
-    if (!begun && !fs::exists(session / kManifest, error)) continue;
-    // The time in a name has a resolution of one second. Among sessions with the same second, `latest` points to the
-    // one that finished last.
-    const fs::path latest = fs::canonical(root / kLatest, error);
-    return !error && age_of(latest).second == age_of(session).second && is_session(latest) ? latest : session;
+    if (begun || fs::exists(session / kManifest, error)) return session;
   }
   return std::nullopt;
 }

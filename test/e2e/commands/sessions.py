@@ -169,6 +169,13 @@ def numbers_of_sessions_of_one_second_stay_the_same(machine):
         return [(each["number"], each["name"]) for each in json.loads(machine.cudadiag("list", "--json").stdout)["sessions"]]
     wanted = list(enumerate(newest_first, 1))
     expect(listed(), wanted, "sessions")
+    # The one that finished last is the newest, whatever its number.
+    newest_first.insert(0, newest_first.pop())
+    (root / "latest").unlink()
+    (root / "latest").symlink_to(newest_first[0])
+    wanted = list(enumerate(newest_first, 1))
+    expect(listed(), wanted, "sessions after the last one has finished")
+    expect(machine.report()["run"]["session"], str(root / newest_first[0]), "the session of the report")
     for number, name in wanted:
         expect_success(machine.cudadiag("keep", number))
         expect((listed(), (root / name / "kept").exists()), (wanted, True), f"sessions after keep {number}, and whether it is kept")
