@@ -173,12 +173,28 @@ class FindingBuilder {
       finding_.evidence.add(fmt::format("the {} is known, but not which of its {} launches failed",
                                         finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
+    const std::string range = range_of_calls();
     if (!of_nodes || failure_.call_not_known) leave_open_which();
     for (CandidateLine& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
-        candidate.because += fmt::format(" ({} launches on this {})", candidate.launches,
-                                         candidate.location.line > 0 ? "line" : "function");
+        candidate.because += fmt::format(" ({} launches on this {}{})", candidate.launches,
+                                         candidate.location.line > 0 ? "line" : "function", range);
     }
+  }
+
+  // Returns text such as ", calls 25 to 40"; empty unless all candidates are consecutive calls of the only call site on
+  // their line.
+  std::string range_of_calls() const {
+    const auto& all = failure_.candidates;
+    const session::Operation& first = *all.front().operation;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const session::Operation& operation = *all[i].operation;
+      if (operation.site != first.site || operation.site_ordinal != first.site_ordinal + i) return "";
+    }
+    const bool known = first.site_ordinal != 0 && finding_.launch && !finding_.launch->shares_line;
+    return known ? fmt::format(", calls {} to {}", thousands(first.site_ordinal),
+                               thousands(first.site_ordinal + all.size() - 1))
+                 : "";
   }
 
   // Clears the members that differ between the possible calls.

@@ -335,11 +335,11 @@ class FindingText {
     add("Graph", std::move(lines), kept, 0);
   }
 
-  // If all launches are on one line, the rows above already show that line.
+  // If all launches are on one line, the rows above already show that line, but not which of its calls they are.
   Lines candidates() const {
     Lines lines;
     const auto& candidates = finding_.candidates;
-    if (candidates.size() < 2) return lines;
+    if (candidates.size() < 2 && (!verbose_ || operations() < 2)) return lines;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (!verbose_ && i == kCandidatesNamed && candidates.size() > i + 1) {
         lines.push_back(fmt::format("{} more: see -v", candidates.size() - i));

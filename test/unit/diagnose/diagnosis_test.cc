@@ -256,7 +256,9 @@ TEST_CASE("candidates on one line are merged, and the reason says that the line 
   const diagnose::Finding& finding = report.findings.at(0);
   REQUIRE(finding.candidates.size() == 1);
   CHECK(finding.candidates[0].launches == 3);
-  CHECK(finding.candidates[0].because == "next in line (3 launches on this line)");
+  CHECK(finding.candidates[0].because == "next in line (3 launches on this line, calls 11 to 13)");
+  const std::string text = report::write_text(report, {.verbosity = report::Verbosity::verbose});
+  CHECK(text.find("program.py:3, launch (scale): next in line (3 launches on this line, calls 11 to 13)") != text.npos);
   CHECK(finding.evidence == "markers; the line is known, but not which of its 3 launches failed");
 }
 
