@@ -349,7 +349,9 @@ std::string note_on_beginning(const Beginning::Since& since, const fs::path& dir
   };
   std::string note;
   const auto add = [&](const char* words, const std::vector<fs::path>& paths) {
-    if (!paths.empty()) note += (note.empty() ? "reruns " : "; they ") + std::string(words) + ": " + listed(paths);
+    if (!paths.empty())
+      note +=
+          (note.empty() ? "isolated reruns that could write " : "; they ") + std::string(words) + ": " + listed(paths);
   };
   add("did not see what was created during the first run", since.made);
   add("saw files that changed during the first run", since.changed);

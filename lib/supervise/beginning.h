@@ -54,7 +54,8 @@ Beginning::Since read_since(const std::filesystem::path& file);
 // do not count, because programs write them and seldom read them.
 std::vector<std::filesystem::path> otherwise(const Beginning::Since& since);
 
-// Returns a sentence for the report about what reruns did not see, or saw changed; empty if there is nothing to say.
+// Returns a sentence for the report about what isolated reruns with overlays did not see, or saw changed; empty if
+// there is nothing to say.
 std::string note_on_beginning(const Beginning::Since& since, const std::filesystem::path& directory);
 
 }  // namespace cudadiag::supervise

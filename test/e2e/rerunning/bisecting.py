@@ -296,7 +296,7 @@ def later_rerun_sees_only_what_was_there_at_the_beginning(machine):
     machine.cudadiag("bisect", "--isolated", "--no-device-pass")
     expect(evidence(machine.report())[0], "proven", "grade")
     expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
-           ["reruns did not see what was created during the first run: out; they saw files that changed during the first run: log"],
+           ["isolated reruns that could write did not see what was created during the first run: out; they saw files that changed during the first run: log"],
            "notes")
     expect((machine.folder / "log").read_text(), "before\nrecord\n", "the file of the first run")
 

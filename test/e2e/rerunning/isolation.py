@@ -244,7 +244,7 @@ def rerun_does_not_see_what_the_first_run_created(machine):
     expect(_passes(machine), [("record", []), ("confirm", [])], "passes")
     expect((machine.folder / "out/log").read_text(), "record\n", "the log of the first run")
     expect([each["text"] for each in machine.report()["notes"] if each["code"] == "launcher"],
-           ["reruns did not see what was created during the first run: out"], "notes")
+           ["isolated reruns that could write did not see what was created during the first run: out"], "notes")
 
 
 def rerun_is_not_kept_from_anything_by_a_shell_that_looks_for_a_terminal(machine):

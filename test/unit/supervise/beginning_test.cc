@@ -141,7 +141,7 @@ TEST_CASE("a file that took the place of another is named, not hidden") {
   const auto since = beginning.since({});
   REQUIRE(since.changed.size() == 1);
   CHECK(supervise::note_on_beginning(since, fs::current_path()) ==
-        "reruns saw files that changed during the first run: input.txt");
+        "isolated reruns that could write saw files that changed during the first run: input.txt");
 }
 
 TEST_CASE("a file that was written in place is named, not hidden") {
@@ -200,7 +200,7 @@ TEST_CASE("a file that the first run removed or renamed is named") {
   fs::rename("input.txt", "claimed.txt");
   fs::remove_all("queue");
   CHECK(supervise::note_on_beginning({{}, {}, beginning.since({}).removed, {}}, fs::current_path()) ==
-        "reruns missed files that the first run removed: input.txt, queue");
+        "isolated reruns that could write missed files that the first run removed: input.txt, queue");
 }
 
 TEST_CASE("what a later rerun reads is what was stored, without names that were created again") {
@@ -245,7 +245,8 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   const auto made = beginning.since({}).made;
   CHECK(made == std::vector<fs::path>{outside / "there/new", outside / "absent"});
   CHECK(supervise::note_on_beginning({made, {}, {}, {}}, outside / "there") ==
-        "reruns did not see what was created during the first run: new, " + (outside / "absent").string());
+        "isolated reruns that could write did not see what was created during the first run: new, " +
+            (outside / "absent").string());
 }
 
 TEST_CASE("nothing is hidden in a folder with very many entries") {
@@ -257,7 +258,7 @@ TEST_CASE("nothing is hidden in a folder with very many entries") {
   folder.add("log");
   CHECK(folder.made_since(beginning).empty());
   CHECK(supervise::note_on_beginning(beginning.since({}), fs::current_path().parent_path()) ==
-        "reruns saw everything in folders that are large or slow to list: work");
+        "isolated reruns that could write saw everything in folders that are large or slow to list: work");
 }
 
 TEST_CASE("a large folder that the command names does not keep the working folder from being listed") {
