@@ -248,6 +248,12 @@ const std::vector<std::string_view> kKeepForGraph = {
     "while the graph exists, do not free {torch:a tensor|memory} that the capture used, and give it new values "
     "{torch:with copy_() }instead of replacing it",
     "or capture the graph again after replacing {torch:a tensor|memory}"};
+// The memory was freed before the operation was issued, so waiting for earlier operations does not help.
+const std::vector<std::string_view> kFreeLater = {
+    "issue this operation before the free, and free only once it has finished ({cuda:cudaStreamSynchronize, then "
+    "cudaFree; or cudaFreeAsync|cuStreamSynchronize, then cuMemFree; or cuMemFreeAsync} on the same stream)",
+    "or pass memory that has not been freed, if the program kept an old pointer",
+    "{python:keep a reference to the object that the raw pointer belongs to}"};
 constexpr std::string_view kGraphLink =
     "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";
@@ -289,9 +295,7 @@ const std::vector<Rule>& memory_rules() {
        .when = only_freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
                  "{argument} points into {bytes} that were freed before this operation was issued"},
-       .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
-               "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
-               "{python:keep a reference to the object that the raw pointer belongs to}"},
+       .fix = kFreeLater,
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "use-after-free",
        .sure = Sure::often,
@@ -301,8 +305,7 @@ const std::vector<Rule>& memory_rules() {
                  "operation probably used them",
                  "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
                  "probably used them"},
-       .fix = {"free the memory only after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, "
-               "or cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
+       .fix = kFreeLater,
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "copy-past-allocation",
        .codes = {1, 700},

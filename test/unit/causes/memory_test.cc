@@ -53,6 +53,8 @@ TEST_CASE("freed memory is a certain cause only if no other pointer can be at fa
   CHECK(cause->text ==
         "other points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
   CHECK(cause->proof == std::vector<std::size_t>{0});
+  REQUIRE(cause->fix.size() == 2);
+  CHECK(cause->fix[0].starts_with("issue this operation before the free, and free only once it has finished ("));
 
   SUBCASE("next to an unknown pointer it is only likely") {
     failed.finding.arguments.push_back(pointer_argument("table", 0x9000, ""));
