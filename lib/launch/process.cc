@@ -142,8 +142,11 @@ std::vector<pid_t> descendants_until_now() {
 
 // Returns a hint about what the user probably meant by a name that is not a command.
 std::string hint_for_missing(const std::string& name) {
-  const std::size_t equals = name.find('='), space = name.find(' ');
-  const bool is_line = space != std::string::npos;
+  const std::size_t equals = name.find('='), space = name.find(' '), slash = name.rfind('/');
+  // A path may contain spaces, too: a missing file in a folder that exists.
+  const bool is_path = slash != std::string::npos && ::access(name.substr(0, slash + 1).c_str(), F_OK) == 0 &&
+                       ::access(name.substr(0, space).c_str(), F_OK) != 0;
+  const bool is_line = space != std::string::npos && !is_path;
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
     if (is_line) return "remove the quotes around the whole command, and use env: env " + name;
     return "put the variable before cudadiag, or use env: env " + name + " COMMAND";

@@ -131,7 +131,9 @@ def names_that_are_no_program_get_a_remedy(machine):
     for name in ("plain", "plain.py", "script"):
         (machine.folder / name).write_text("#!/nowhere/python\n")
     (machine.folder / "script").chmod(0o755)
+    (machine.folder / "my programs").mkdir()
     for command, hint in (
+            ("my programs/removed", "check the path of the program"),
             ("./script", "the file exists, but not the interpreter of its #! line"),
             ("plain", "PATH does not contain this folder; to run the file: ./plain"),
             ("plain.py", "PATH does not contain this folder; to run the file: python3 plain.py"),
