@@ -183,8 +183,9 @@ void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
   }
   const auto& races = recording_.races();
   if (options_.print_no_race && races && !nothing_recorded) print_no_race(*races, options_.verbosity);
-  // Users often kill a program because it hangs, so unfinished work is reported here.
-  const bool ended_at_work = end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
+  // Users often interrupt or kill a program because it hangs, so unfinished work is reported here.
+  const bool ended_at_work =
+      end.interrupted || end.end.signal || find_note(notes, analyse::NoteCode::killed_at_work) != nullptr;
   const bool was_printed =
       options_.verbosity == report::Verbosity::verbose && find_note(notes, analyse::NoteCode::unfinished);
   if (!findings_ && !was_printed && (ended_at_work || options_.hang_after)) {

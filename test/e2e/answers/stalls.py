@@ -5,6 +5,7 @@ import json
 import os
 import select
 import signal
+import sys
 
 from hangs import _kept_waiting, _line, _place, _until, stuck
 from harness import HERE, expect, expect_in
@@ -188,6 +189,32 @@ def interrupted_work_that_may_be_healthy_is_no_finding(machine):
     for name, run, options in reversed(runs):
         _, err, report = _interrupt(machine, run, name, **options)
         expect(("interrupted while" in err, report["findings"]), (False, []), f"{name}: {err}")
+
+
+def unfinished_work_of_a_program_that_exits_at_the_interrupt_is_named(machine):
+    """The program exits before the work has run for long enough to be called a hang."""
+    machine.plan("hang kernel=spin")
+    file = machine.folder / "asks.py"
+    file.write_text(f"""import sys, time; sys.path.insert(0, {str(HERE / "programs")!r})
+import cuda
+cuda.start()
+launch, stream = cuda.kernel("spin")[0], cuda.stream()
+launch(stream, None, None)
+end = time.monotonic() + 1.2  # shorter work is not named
+try:
+    while cuda.driver.cuStreamQuery(stream) == 600:
+        if end and time.monotonic() > end:
+            end = print("waits", flush=True)
+except KeyboardInterrupt:
+    sys.exit(int(sys.argv[1]))
+""")
+    for status in 0, 130:
+        run = machine.start(*machine.command("run", "--", sys.executable, file, status))
+        expect(run.stdout.readline(), "waits\n", "the program")
+        run.send_signal(signal.SIGINT)
+        err = run.communicate()[1]
+        expect(run.returncode, status, err)
+        expect_in(f"cudadiag: spin at {file.name}:5, <module> had not finished when the program ended, ", err, f"status {status}")
 
 
 def stopped_program_has_no_stall(machine):
