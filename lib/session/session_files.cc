@@ -1,6 +1,7 @@
 #include "session/session_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,6 @@
 #include "session/session.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "session/session_writer.h"
 #include "wire/pass_files.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
@@ -228,6 +228,13 @@ void drop_passing_launches(const base::FileDescriptor& session) {
   }
 }
 
+bool drop_left_launches(const fs::path& session) {
+  const base::FileDescriptor folder = base::open_plain_folder(AT_FDCWD, session.c_str());
+  if (!folder.valid() || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  drop_passing_launches(folder);
+  return true;
+}
+
 namespace {
 
 using std::chrono::hours;
@@ -296,9 +303,7 @@ std::vector<std::string> retain(const fs::path& root, const fs::path& newest, co
   std::vector<std::string> removed;
   std::uintmax_t bytes = 0;
   for (const fs::path& folder : sessions_in(root)) {
-    if (folder == newest || is_being_written(folder)) continue;
-    SessionWriter::reopen(folder);  // removes what a killed rerun left
-    if (is_kept(folder)) continue;
+    if (folder == newest || !drop_left_launches(folder) || is_kept(folder)) continue;
     if (is_blank(folder)) {
       remove_if_unused(folder);
       continue;

@@ -37,6 +37,8 @@ bool remove_session(const std::filesystem::path& folder);
 // Removes the saved launches of the passes whose folders contain kPassingLaunchFile. They were saved only for the
 // reruns, and stay if cudadiag is killed. The caller must hold the session's lock.
 void drop_passing_launches(const base::FileDescriptor& session);
+// Does the same, unless another process is writing the session or it cannot be opened. Then, returns false.
+bool drop_left_launches(const std::filesystem::path& session);
 
 // The limits for old sessions when a new one is finished.
 struct Retention {

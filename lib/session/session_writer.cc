@@ -321,6 +321,8 @@ void SessionWriter::discard() {
   if (base::is_entry(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
   // If the session was finished earlier, `latest` may point to it.
   mend_latest(root_fd_);
+  if (root_.asked_for) return;
+  for (const fs::path& other : sessions_in(base::path_through(root_fd_))) drop_left_launches(other);
 }
 
 void mend_latest(const fs::path& root) {

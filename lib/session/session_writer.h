@@ -75,7 +75,7 @@ class SessionWriter {
   std::optional<base::Error> finish(const Retention& retention = {});
   // Returns the names of old sessions that finish() has removed.
   const std::vector<std::string>& removed() const { return removed_; }
-  // Removes the session. Call this after a clean run.
+  // Removes the session, and launches that killed reruns left in others. Call this after a clean run.
   void discard();
 
  private:

@@ -422,14 +422,18 @@ def launch_that_a_killed_search_saved_for_itself_is_removed_by_the_next_run(mach
     (tools / "compute-sanitizer").symlink_to("/bin/true")  # a launch is saved only where the tool is installed
     machine.environment["PATH"] = f"{tools}:{machine.environment['PATH']}"
     kills = '"$@"; status=$?; test ! -e searcher || kill -KILL $(cat searcher); exit $status'
-    machine.run("sh", "-c", kills, "sh", machine.build / "targets/saved_launch", "through")
-    (session,) = (machine.state / "cudadiag").glob("2*")
-    search = machine.plain("sh", "-c", 'echo $$ >searcher; exec "$@"', "sh", *machine.command("bisect"))
-    expect(search.returncode, -signal.SIGKILL, "status of the search")
-    expect([path.parent.name for path in session.glob("*/launch-*")], ["confirm"], "launches left")
-    machine.run(machine.build / "targets/saved_launch", "through")
-    expect([path.name for path in session.glob("confirm/*launch*")], [], "files left after the next run")
-    expect((session / "confirm").is_dir(), True, "the rerun's folder")
+    saved = machine.build / "targets/saved_launch"
+    for following in ([saved, "through"], ["true"]):  # one whose session is kept, and one whose is not
+        shutil.rmtree(machine.state, ignore_errors=True)
+        machine.run("sh", "-c", kills, "sh", saved, "through")
+        (session,) = (machine.state / "cudadiag").glob("2*")
+        search = machine.plain("sh", "-c", 'echo $$ >searcher; exec "$@"', "sh", *machine.command("bisect"))
+        expect(search.returncode, -signal.SIGKILL, "status of the search")
+        (machine.folder / "searcher").unlink()
+        expect([path.parent.name for path in session.glob("*/launch-*")], ["confirm"], "launches left")
+        machine.run(*following)
+        expect([path.name for path in session.glob("confirm/*launch*")], [], f"files left after {following}")
+        expect((session / "confirm").is_dir(), True, "the rerun's folder")
 
 
 # ---- launches of other users
