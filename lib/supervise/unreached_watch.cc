@@ -132,21 +132,39 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
   if (told_.contains(key)) return std::nullopt;
   // Read before the areas: the process may become recorded, and then create a context, during this check.
   const bool has_context = launch::has_mapped(process, kMappedForContexts);
-  if (is_recorded(process)) return std::nullopt;
+  const std::uint32_t own_pid = identity_of(process).own_pid;
+  if (is_recorded(own_pid)) return std::nullopt;
   const auto why = why_unreached(process);
   // If the process has ended meanwhile, its environment is empty, and its area may belong to another process.
   if (!why || !launch::has_opened_gpu(process)) return std::nullopt;
-  const Clock::time_point since = seen_.emplace(key, now).first->second;
-  const bool may_be_starting = why->patience > milliseconds(0) && !has_context;
-  if (now - since < (may_be_starting ? kLongestStart : why->patience)) return std::nullopt;
-  told_.insert(key);
-  if (told_.size() > kNamed) return ++unnamed_, std::nullopt;
   std::string text = "process " + std::to_string(process) + " (" + base::process_name(process) +
                      ") uses a GPU but is not recorded: " + why->reason.what;
-  return why->reason.hint.empty() ? text : text + "; " + why->reason.hint;
+  if (!why->reason.hint.empty()) text += "; " + why->reason.hint;
+  Suspect& suspect = suspects_.emplace(key, Suspect{now, own_pid}).first->second;
+  const bool may_be_starting = why->patience > milliseconds(0) && !has_context;
+  // A stopped process does not start.
+  if (may_be_starting && base::life_of(process) == base::Life::stopped) suspect.since = now;
+  if (has_context) suspect.text = text;
+  if (now - suspect.since < (may_be_starting ? kLongestStart : why->patience)) return std::nullopt;
+  return name(key, std::move(text));
 }
 
-bool UnreachedWatch::is_recorded(pid_t process) {
+std::vector<std::string> UnreachedWatch::finish() {
+  std::vector<std::string> news;
+  for (const auto& [key, suspect] : suspects_) {
+    if (suspect.text.empty() || told_.contains(key) || is_recorded(suspect.own_pid)) continue;
+    if (auto text = name(key, suspect.text)) news.push_back(std::move(*text));
+  }
+  return news;
+}
+
+std::optional<std::string> UnreachedWatch::name(const Key& key, std::string text) {
+  told_.insert(key);
+  if (told_.size() > kNamed) return ++unnamed_, std::nullopt;
+  return text;
+}
+
+bool UnreachedWatch::is_recorded(std::uint32_t own_pid) {
   const launch::Arena* arena = recording_.arena();
   // Reads every area again, because the process may have taken over the area of an earlier one (wire/area.h).
   for (std::size_t index = 0; arena != nullptr && index < arena->claimed(); ++index) {
@@ -155,14 +173,13 @@ bool UnreachedWatch::is_recorded(pid_t process) {
     // 0 until the process has filled in its header.
     if (const std::uint32_t pid = wire::load(area.bytes().data(), wire::area::kPid); pid != 0) recorded_.insert(pid);
   }
-  const std::uint32_t own = identity_of(process).own_pid;
-  if (recorded_.contains(own)) return true;
+  if (recorded_.contains(own_pid)) return true;
   if (recording_.writer() == nullptr) return false;
   // Names are PID.area, PID-2.area, or PID.values.
   std::error_code error;
   fs::directory_iterator files(recording_.writer()->pass_folder(), error), end;
   for (; !error && files != end; files.increment(error)) {
-    if (std::strtoul(files->path().filename().c_str(), nullptr, 10) == own) return true;
+    if (std::strtoul(files->path().filename().c_str(), nullptr, 10) == own_pid) return true;
   }
   return false;
 }
@@ -170,7 +187,7 @@ bool UnreachedWatch::is_recorded(pid_t process) {
 bool UnreachedWatch::descends_from_recorded(pid_t process) {
   const pid_t own = ::getpid();
   for (pid_t parent = base::state_of(process).parent; parent > 1 && parent != own;) {
-    if (is_recorded(parent)) return true;
+    if (is_recorded(identity_of(parent).own_pid)) return true;
     parent = base::state_of(parent).parent;
   }
   return false;

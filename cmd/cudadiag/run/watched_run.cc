@@ -262,6 +262,7 @@ class WatchedRun {
     watch_->wait({options_.hang_after, dumps, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
                   stalls_ ? &*stalls_ : nullptr, &unreached},
                  speech);
+    for (const std::string& what : unreached.finish()) speech.unreached(what);
     if (const std::size_t more = unreached.unnamed(); more > 0) {
       say(more == 1 ? "1 more process used a GPU without being recorded"
                     : diagnose::thousands(more) + " more processes used a GPU without being recorded");

@@ -1,6 +1,7 @@
 """A broken installation is refused with the right remedy. A process that uses a GPU and is not recorded is never passed
 over in silence, and a program without a GPU gets no message."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -310,6 +311,36 @@ def process_kept_from_the_recorder_fails_a_gate(machine):
 
 def process_kept_from_the_recorder_is_named_in_races(machine):
     _expect_named(machine, "races", ["races"])
+
+
+def process_that_uses_a_gpu_only_for_a_moment_is_named(machine):
+    _install(machine)
+    machine.plan("injection=refused")
+    gate = machine.folder / "gate"
+    os.mkfifo(gate)
+    held = os.open(gate, os.O_RDWR)
+    with machine.start(str(machine.folder / "install/bin/cudadiag"), "run", "--rerun=never", "--json", str(machine.folder / "out.json"),
+                       "--", str(machine.build / "targets/uses_gpu"), str(gate), "0") as process:
+        def checks():
+            """Returns how often cudadiag has waited. It checks the processes after each wait."""
+            tasks = pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
+            return sum(int(line.split()[1]) for task in tasks for line in task.read_text().splitlines()
+                       if line.startswith("voluntary"))
+        def has_context():
+            for folder in pathlib.Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):  # other processes come and go
+                    if str(gate) in (folder / "cmdline").read_text() and "/nvidia-uvm" in (folder / "maps").read_text():
+                        return True
+            return False
+        while not has_context():
+            pass
+        before = checks()
+        while checks() < before + 3:
+            pass
+        os.close(held)
+        printed = process.stderr.read()
+    expect_in(WAYS["refused by the driver"].said, printed, "message")
+    expect(json.loads((machine.folder / "out.json").read_text())["verdict"], "inconclusive", "verdict")
 
 
 def process_kept_from_the_recorder_leaves_a_session_that_says_so(machine):
