@@ -81,6 +81,15 @@ def all_gather(communicator, group, count):
     cuda.check(nccl.ncclAllGather(None, None, ctypes.c_size_t(count), FLOAT, communicator, stream))
 
 
+def meet():
+    """Waits until all ranks have started, which may take long on a busy machine. A rank that waited for another one with
+    a collective would seem to hang."""
+    place = os.environ["SIM_NCCL_FILE"] + ".started_"
+    pathlib.Path(f"{place}{rank}").touch()
+    while not all(os.path.exists(f"{place}{number}") for number in range(RANKS)):
+        time.sleep(0.01)
+
+
 def stay_away():
     write_dump()
     sys.stdin.read()  # AWAY
@@ -89,6 +98,7 @@ def stay_away():
 
 world = join("world", [0, 1, 2])
 tensors = join("tensors", [1, 2]) if rank else None
+meet()
 for step in range(STEPS):
     differs = rank == 2 and step == 3
     if rank:
