@@ -97,13 +97,16 @@ std::vector<KernelCode> read_kernel_code(const fs::path& file) {
   return codes ? std::move(*codes) : std::vector<KernelCode>();
 }
 
-// Returns the newest session that has a recording or a manifest, even if it had no launcher or its launcher was killed.
+// Returns the path, without links, of the newest session that has a recording or a manifest, even if it had no launcher
+// or its launcher was killed.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
     const fs::path record = session / kRecordFolder;
     const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
-    if (begun || fs::exists(session / kManifest, error)) return session;
+    if (!begun && !fs::exists(session / kManifest, error)) continue;
+    fs::path place = fs::canonical(session, error);
+    if (!error) return place;
   }
   return std::nullopt;
 }
