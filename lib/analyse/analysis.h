@@ -10,9 +10,9 @@
 
 #include "analyse/collectives.h"
 #include "analyse/communicators.h"
-#include "analyse/ending.h"
 #include "analyse/grade.h"
 #include "analyse/notes.h"
+#include "analyse/process_ending.h"
 #include "analyse/unfinished_work.h"
 #include "session/session.h"
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "analyse/site_keys.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 #include "session/process_record.h"
 #include "wire/names.h"

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/ending.h"
+#include "analyse/process_ending.h"
 #include "analyse/steps.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -6,7 +6,7 @@
 
 #include "analyse/collectives.h"
 #include "analyse/communicators.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 
 namespace cudadiag::analyse {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyse/steps.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "base/text.h"
 
 namespace cudadiag::analyse {

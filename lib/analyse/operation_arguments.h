@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/memory.h"
+#include "analyse/recorded_memory.h"
 
 namespace cudadiag::analyse {
 

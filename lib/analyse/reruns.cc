@@ -6,8 +6,8 @@
 #include <span>
 #include <tuple>
 
-#include "analyse/ending.h"
 #include "analyse/notes.h"
+#include "analyse/process_ending.h"
 #include "analyse/site_keys.h"
 #include "analyse/steps.h"
 #include "session/process_record.h"

@@ -8,7 +8,7 @@
 
 #include "analyse/communicators.h"
 #include "analyse/hang.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {
 namespace {

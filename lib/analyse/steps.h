@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/ending.h"
-#include "analyse/streams.h"
+#include "analyse/process_ending.h"
+#include "analyse/stream_history.h"
 #include "session/process_record.h"
 #include "session/session.h"
 #include "wire/site_key.h"
 
 namespace cudadiag::analyse {
 
-// ---- blamed_calls.cc
+// ---- earlier_failed_calls.cc
 
 // Determines whether two calls failed in the same way at the same line.
 using SameCall = std::function<bool(const session::FailedCall&, const session::FailedCall&)>;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/where_is.h"

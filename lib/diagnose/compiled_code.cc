@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analyse/eager.h"
+#include "analyse/eager_reruns.h"
 #include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "analyse/steps.h"
-#include "diagnose/groups.h"
 #include "diagnose/passes.h"
+#include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 #include "session/library_paths.h"
 #include "wire/hash.h"
 

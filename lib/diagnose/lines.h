@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analyse/analysis.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/recorded_memory.h"
 #include "analyse/site_keys.h"
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/lines.h"
 #include "evidence/testimony.h"
 #include "sass/byte_ranges.h"
@@ -78,7 +78,7 @@ void name_kernel(Named& to, const std::string& mangled) {
 // Adds findings that no failed call reported.
 void add_findings(Diagnosis& report, std::vector<Finding> found);
 
-// ---- launch.cc
+// ---- failed_operation.cc
 
 // Returns the allocation that a pointer among the arguments points to. `process` issued the operation.
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
@@ -158,7 +158,7 @@ bool names_bad_value(const Finding& finding);
 void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
                  const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
-// ---- library_threads.cc
+// ---- forward_line.cc
 
 // Finds the forward line of a backward kernel: the user's line that called the operator. PyTorch's autograd launches
 // the kernel on a thread that runs none of the user's code. The line is proven if a rerun read it from the autograd
@@ -184,7 +184,7 @@ void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, s
 std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
                                          symbolize::Symbolizer& symbolizer);
 
-// ---- device.cc
+// ---- device_evidence.cc
 
 // Returns the index of the innermost line that is not in a header of CUDA or its libraries. Functions from such headers
 // are inlined into user code. Returns 0 if all lines are in such headers.
@@ -327,7 +327,7 @@ void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Fail
 // add_causes().
 void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
-// ---- races.cc, host_line.cc, misused_memory.cc and race_tensors.cc
+// ---- race_findings.cc, host_write_line.cc, misused_memory.cc and race_tensors.cc
 
 // Returns a description of how many pairs of kernels could not be checked for a race, and why; empty if all were
 // checked. `settled` is the number of pairs that a rerun has since checked.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/memory.h"
-#include "analyse/streams.h"
+#include "analyse/recorded_memory.h"
+#include "analyse/stream_history.h"
 #include "base/demangle.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/session_state.h"
 #include "symbolize/symbolizer.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "analyse/ending.h"
+#include "analyse/process_ending.h"
 #include "analyse/rerun_window.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

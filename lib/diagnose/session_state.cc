@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "analyse/eager.h"
+#include "analyse/eager_reruns.h"
 #include "diagnose/lines.h"
 #include "diagnose/passes.h"
 

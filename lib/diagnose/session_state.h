@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "analyse/analysis.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

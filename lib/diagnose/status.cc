@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analyse/analysis.h"
-#include "analyse/ending.h"
+#include "analyse/process_ending.h"
 #include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/unfinished_work.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -10,7 +10,7 @@
 
 #include "analyse/analysis.h"
 #include "base/text.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::diagnose {
 

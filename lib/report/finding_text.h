@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "report/page.h"
 #include "symbolize/symbolizer.h"
 

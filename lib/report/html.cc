@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "diagnose/facts/place.h"
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/html_parts.h"

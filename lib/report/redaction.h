@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::report {
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "analyse/cuda_errors.h"
-#include "diagnose/groups.h"
 #include "diagnose/passes.h"
+#include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/pictures.h"
 #include "report/page.h"
 #include "report/redaction.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "shared_options.h"

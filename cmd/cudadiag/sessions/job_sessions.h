@@ -14,7 +14,7 @@
 #include "analyse/collectives.h"
 #include "analyse/communicators.h"
 #include "base/result.h"
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
 #include "diagnose/session_state.h"
 

@@ -13,7 +13,7 @@
 #include <map>
 #include <utility>
 
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"
 #include "sessions/job_sessions.h"

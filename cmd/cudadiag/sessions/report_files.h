@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/pictures.h"
 #include "diagnose/session_state.h"
 #include "report/redaction.h"

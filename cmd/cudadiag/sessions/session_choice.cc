@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "analyse/site_keys.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "base/demangle.h"
 #include "base/files.h"
 #include "base/text.h"

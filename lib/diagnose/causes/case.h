@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/facts/model.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::causes {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <set>
 
-#include "analyse/eager.h"
-#include "analyse/memory.h"
+#include "analyse/eager_reruns.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/recorded_memory.h"
 #include "analyse/steps.h"
 #include "diagnose/passes.h"
 #include "session/process_record.h"

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/recorded_memory.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/intern.h"
 

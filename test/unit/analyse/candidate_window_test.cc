@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

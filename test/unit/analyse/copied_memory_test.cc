@@ -2,7 +2,7 @@
 // case that must not match.
 #include <doctest/doctest.h>
 
-#include "analyse/memory.h"
+#include "analyse/recorded_memory.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
 

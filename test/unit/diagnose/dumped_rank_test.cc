@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/communicators.h"
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 
 namespace dumped_rank_test {
 

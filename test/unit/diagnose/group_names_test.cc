@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 
 namespace group_names_test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyse/steps.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/passes.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"

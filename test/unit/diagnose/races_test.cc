@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/finding_text.h"

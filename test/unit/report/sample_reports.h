@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::report {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "analyse/steps.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

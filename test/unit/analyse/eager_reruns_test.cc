@@ -1,4 +1,4 @@
-#include "analyse/eager.h"
+#include "analyse/eager_reruns.h"
 
 #include <doctest/doctest.h>
 

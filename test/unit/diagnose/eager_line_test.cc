@@ -4,7 +4,7 @@
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 
-namespace eager_test {
+namespace eager_line_test {
 
 using namespace cudadiag;
 using diagnose::Diagnosis;
@@ -155,4 +155,4 @@ TEST_CASE("outcomes of a rerun without the compiler") {
   CHECK(report_of(session).passes[1].outcome == "ended with status 3");
 }
 
-}  // namespace eager_test
+}  // namespace eager_line_test

@@ -7,13 +7,13 @@
 #include <fstream>
 
 #include "analyse/steps.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
-namespace device_test {
+namespace device_evidence_test {
 
 using namespace cudadiag;
 using diagnose::Diagnosis;
@@ -596,4 +596,4 @@ TEST_CASE("the hostile text of an assertion becomes one harmless line") {
   CHECK(section(report, "Device")[1] == "assertion `\\x1b[31m\\xff\\u202ex` failed");
 }
 
-}  // namespace device_test
+}  // namespace device_evidence_test

@@ -9,7 +9,7 @@
 
 #include "diagnose/lines.h"
 
-namespace host_line_test {
+namespace host_write_line_test {
 
 using namespace cudadiag;
 using diagnose::Location;
@@ -240,4 +240,4 @@ TEST_CASE("the host's line in a labelled program is found, or none") {
   }
 }
 
-}  // namespace host_line_test
+}  // namespace host_write_line_test

@@ -12,7 +12,7 @@
 
 #include "analyse/communicators.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/model.h"
+#include "diagnose/facts/report_model.h"
 #include "evidence/flight_dump.h"
 #include "symbolize/symbolizer.h"
 

@@ -1,10 +1,10 @@
-#include "diagnose/groups.h"
+#include "diagnose/rank_groups.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "analyse/ending.h"
+#include "analyse/process_ending.h"
 #include "analyse/unfinished_work.h"
 #include "base/demangle.h"
 #include "base/text.h"

@@ -4,8 +4,8 @@
 #include <set>
 #include <string_view>
 
-#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/lines.h"

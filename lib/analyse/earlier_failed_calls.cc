@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/ending.h"
-#include "analyse/memory.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/process_ending.h"
+#include "analyse/recorded_memory.h"
 #include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 

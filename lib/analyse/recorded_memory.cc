@@ -1,4 +1,4 @@
-#include "analyse/memory.h"
+#include "analyse/recorded_memory.h"
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analyse/operation_arguments.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
 

@@ -1,4 +1,4 @@
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 
 #include <fmt/core.h>
 

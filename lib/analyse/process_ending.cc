@@ -1,11 +1,11 @@
-#include "analyse/ending.h"
+#include "analyse/process_ending.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/streams.h"
+#include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {
 
