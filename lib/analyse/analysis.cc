@@ -11,8 +11,13 @@
 #include <iterator>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/earlier_failed_calls.h"
+#include "analyse/failed_calls.h"
+#include "analyse/first_failure.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
-#include "analyse/steps.h"
+#include "analyse/reruns.h"
+#include "analyse/stale_pointers.h"
 #include "base/files.h"
 #include "session/process_record.h"
 

@@ -1,4 +1,5 @@
-// Decides whether a rerun's failure proves a failure of the first run, by the code that issued the operations.
+#include "analyse/confirmation.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <utility>
 
 #include "analyse/site_keys.h"
-#include "analyse/steps.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

@@ -1,4 +1,5 @@
-// Finds the earlier failed call that is to blame for the error of a later one.
+#include "analyse/earlier_failed_calls.h"
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -7,7 +8,6 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/process_ending.h"
 #include "analyse/recorded_memory.h"
-#include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {

@@ -1,5 +1,5 @@
-// Calls that returned an error of their own and left the context usable. From the outside, we cannot tell whether the
-// program handled the error. We only see whether it queried the last error, carried on, or exited with a failure.
+#include "analyse/failed_calls.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/earlier_failed_calls.h"
 #include "analyse/process_ending.h"
-#include "analyse/steps.h"
 #include "analyse/stream_history.h"
 #include "session/library_paths.h"
 #include "session/process_record.h"

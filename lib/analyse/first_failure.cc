@@ -1,10 +1,10 @@
-// Finds the operation that caused a process's sticky error. The recording was frozen when a call first returned the
-// error.
+#include "analyse/first_failure.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "analyse/steps.h"
+#include "analyse/suspects.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

@@ -1,12 +1,13 @@
-// Finds the graph nodes that may have caused the failure of a graph launch.
+#include "analyse/graph_nodes.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
+#include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
-#include "analyse/steps.h"
 #include "wire/cuda_codes.h"
 #include "wire/names.h"
 #include "wire/operation.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "analyse/stream_history.h"
 #include "base/text.h"
 

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
+#include "analyse/confirmation.h"
 #include "analyse/forward_launches.h"
 #include "analyse/site_keys.h"
-#include "analyse/steps.h"
 #include "session/process_record.h"
 #include "wire/operation.h"
 #include "wire/rerun.h"

@@ -1,4 +1,5 @@
-// Combines the failures of the reruns with those of the first run, and compares the reruns with each other.
+#include "analyse/reruns.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,10 +7,11 @@
 #include <span>
 #include <tuple>
 
+#include "analyse/confirmation.h"
+#include "analyse/first_failure.h"
 #include "analyse/notes.h"
 #include "analyse/process_ending.h"
 #include "analyse/site_keys.h"
-#include "analyse/steps.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

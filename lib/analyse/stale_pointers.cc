@@ -1,10 +1,10 @@
-// Finds launches of graphs that point to freed memory. The recorder checks for such pointers at each launch.
+#include "analyse/stale_pointers.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "analyse/steps.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

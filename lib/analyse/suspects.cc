@@ -1,12 +1,14 @@
-// Finds the operations that may have raised a sticky error, and orders them by likelihood.
+#include "analyse/suspects.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/steps.h"
+#include "analyse/stale_pointers.h"
 #include "wire/cuda_codes.h"
 #include "wire/names.h"
 

@@ -1,7 +1,5 @@
-// Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
-// Works only if a single kernel can have failed. Considers only accesses that the kernel performs regardless of what
-// the memory contains. If a recorded copy filled a table of addresses, its contents are known. In the same way, finds
-// kernels that cannot have failed.
+#include "diagnose/access_by_code.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +8,7 @@
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/where_is.h"
-#include "diagnose/passes.h"
+#include "diagnose/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

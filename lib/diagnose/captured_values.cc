@@ -1,4 +1,5 @@
-// Adds the values that cudadiag's Python hook captured in reruns, and where a bad value came from.
+#include "diagnose/captured_values.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -6,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/steps.h"
+#include "analyse/reruns.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/pass_files.h"
 #include "session/session.h"
 

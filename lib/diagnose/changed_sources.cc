@@ -1,5 +1,5 @@
-// Handles source files that were written after the failure. Their text may differ from the code that ran, so it is
-// neither shown nor used as evidence.
+#include "diagnose/changed_sources.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
 

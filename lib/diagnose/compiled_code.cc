@@ -1,4 +1,5 @@
-// Finds the lines and causes of failures in code that torch.compile compiled.
+#include "diagnose/compiled_code.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 #include "analyse/eager_reruns.h"
 #include "base/text.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/finding_builder.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"
 #include "symbolize/source_file.h"

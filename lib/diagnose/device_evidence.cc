@@ -1,4 +1,5 @@
-// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/device_testimony.h) to the findings.
+#include "diagnose/device_evidence.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -1,11 +1,26 @@
-// Builds a report in passes. diagnose() lists them in their order.
+#include "diagnose/diagnosis.h"
 
 #include <algorithm>
 
-#include "analyse/steps.h"
-#include "diagnose/passes.h"
+#include "analyse/first_failure.h"
+#include "diagnose/access_by_code.h"
+#include "diagnose/captured_values.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/compiled_code.h"
+#include "diagnose/device_evidence.h"
+#include "diagnose/dump_access.h"
+#include "diagnose/explanation.h"
+#include "diagnose/external_findings.h"
+#include "diagnose/failed_operation.h"
+#include "diagnose/finding_builder.h"
+#include "diagnose/misused_memory.h"
+#include "diagnose/non_finite.h"
+#include "diagnose/parameter_names.h"
+#include "diagnose/race_findings.h"
+#include "diagnose/race_tensors.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
+#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

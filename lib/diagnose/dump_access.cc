@@ -1,4 +1,5 @@
-// Finds the access that failed, and where it lies, from the failing threads in a GPU core dump.
+#include "diagnose/dump_access.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <utility>
 
 #include "diagnose/facts/where_is.h"
-#include "diagnose/passes.h"
+#include "diagnose/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"

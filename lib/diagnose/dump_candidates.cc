@@ -1,5 +1,5 @@
-// Uses the exception in a GPU core dump to narrow down the candidates of a failure. The dump names the kernel that
-// failed.
+#include "diagnose/dump_candidates.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "analyse/forward_launches.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/steps.h"
+#include "analyse/stale_pointers.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

@@ -1,4 +1,5 @@
-// Reads the state of a rank from its PyTorch Flight Recorder dump, for ranks about which NCCL reported nothing.
+#include "diagnose/dumped_rank.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,4 +1,5 @@
-// Explains the findings: the cause if a rule knows it (causes/rule.h), and otherwise general advice.
+#include "diagnose/explanation.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,12 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "analyse/first_failure.h"
 #include "analyse/hang.h"
-#include "analyse/steps.h"
+#include "analyse/operation_arguments.h"
+#include "analyse/reruns.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"

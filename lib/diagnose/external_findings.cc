@@ -1,4 +1,5 @@
-// Adds what compute-sanitizer and cuda-gdb found to the findings.
+#include "diagnose/external_findings.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/passes.h"
+#include "diagnose/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

@@ -1,4 +1,5 @@
-// Describes the failed operation for a finding: kernel, shape, stream, device and ordinals.
+#include "diagnose/failed_operation.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -8,8 +9,8 @@
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
+#include "diagnose/finding_builder.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/process_record.h"
 #include "wire/operation.h"
 

@@ -1,4 +1,5 @@
-// Builds a finding from one failure: its lines, operation, arguments and memory.
+#include "diagnose/finding_builder.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,11 +9,14 @@
 #include "analyse/cuda_errors.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/steps.h"
+#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/failed_operation.h"
+#include "diagnose/forward_line.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/ranks.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

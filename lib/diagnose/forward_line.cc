@@ -1,4 +1,5 @@
-// Finds the user's line behind an operation that a library's thread issued.
+#include "diagnose/forward_line.h"
+
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -6,7 +7,6 @@
 
 #include "analyse/forward_launches.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "session/session.h"
 
 namespace cudadiag::diagnose {

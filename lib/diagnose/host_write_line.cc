@@ -1,8 +1,5 @@
-// Finds the statement that changed host memory between two calls of a thread, from the text of the program's sources.
-//
-// A statement is named only if it writes through an index, a pointer or a known function, and if no other statement
-// that the thread may have executed between the calls can write to memory that is not its own. A statement that calls a
-// function of the program can. Statements that only call CUDA cannot, because the recorder would have seen their call.
+#include "diagnose/host_write_line.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +13,6 @@
 
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

@@ -23,7 +23,7 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
 }
 
 ResolveSite located_by(symbolize::Symbolizer& symbolizer) {
-  return [&symbolizer](const Process& process, std::uint32_t site) {
+  return [&symbolizer](const session::Process& process, std::uint32_t site) {
     ResolvedSite resolved = resolve(symbolizer, process, site);
     return std::pair(located(resolved.line.location), std::move(resolved.stack));
   };

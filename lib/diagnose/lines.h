@@ -47,17 +47,6 @@ session::Work work_of(wire::operation::Kind kind);
 // Unlike the overload above, also distinguishes waits, allocations and other work.
 session::Work work_of(const session::Operation& operation);
 
-// Returns the only statement between two calls of a thread that can have written to memory which is not its own, as far
-// as the text of the sources shows. Nullopt if there is none, or if there may be others. The thread made the call with
-// the call `before` next after the call `after`.
-struct PlacedCall {
-  std::uint32_t site = 0;
-  Location location;  // its true line
-  symbolize::SourceStack stack;
-};
-std::optional<Location> writing_statement(const session::ProcessRecord& record, const PlacedCall& after,
-                                          const PlacedCall& before);
-
 // Prefers the main thread. Returns nullopt if no stack was read, or the stack has no line.
 std::optional<Location> host_line(const session::Session& session, const session::Process& process,
                                   symbolize::Symbolizer& symbolizer);

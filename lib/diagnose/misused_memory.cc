@@ -1,5 +1,5 @@
-// Adds findings for operations that use the wrong bytes of memory, or at the wrong time: copies whose source the host
-// changed, kernels that leave their allocations, and graphs that replay on memory of other tensors.
+#include "diagnose/misused_memory.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,12 +10,17 @@
 #include <utility>
 
 #include "base/demangle.h"
+#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
+#include "diagnose/device_evidence.h"
+#include "diagnose/explanation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/failed_operation.h"
+#include "diagnose/finding_builder.h"
+#include "diagnose/host_write_line.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "sass/kernel_accesses.h"
 #include "session/session.h"

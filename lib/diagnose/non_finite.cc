@@ -1,4 +1,5 @@
-// Adds the findings of `cudadiag nans`. Each names the first operator whose result was not finite and was used.
+#include "diagnose/non_finite.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/finding_builder.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/deliveries.h"
 

@@ -1,4 +1,5 @@
-// Names a failed kernel's parameters, by the declarations in its source and the variables at the line of the call.
+#include "diagnose/parameter_names.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 
 #include "analyse/operation_arguments.h"
 #include "base/text.h"
+#include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/passes.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

@@ -6,8 +6,8 @@
 #include "analyse/recorded_memory.h"
 #include "analyse/stream_history.h"
 #include "base/demangle.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -1,5 +1,5 @@
-// Adds findings about memory that is used wrongly although no call failed: races, and accesses outside of the right
-// memory.
+#include "diagnose/race_findings.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +7,10 @@
 
 #include "base/text.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/passes.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/explanation.h"
+#include "diagnose/finding_builder.h"
+#include "diagnose/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 

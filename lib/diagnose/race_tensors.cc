@@ -1,4 +1,5 @@
-// The tensors that race: their names, the bytes that they share, and the races that a run found by following operators.
+#include "diagnose/race_tensors.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "diagnose/captured_values.h"
+#include "diagnose/finding_builder.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"

@@ -1,4 +1,4 @@
-// The parts of a report besides its findings: environment, passes, processes and notes.
+#include "diagnose/run_context.h"
 
 #include <fmt/core.h>
 
@@ -9,9 +9,9 @@
 
 #include "analyse/process_ending.h"
 #include "analyse/rerun_window.h"
+#include "diagnose/external_findings.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "session/pass_files.h"

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "analyse/eager_reruns.h"
+#include "diagnose/access_by_code.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/dump_candidates.h"
 #include "diagnose/lines.h"
-#include "diagnose/passes.h"
 
 namespace cudadiag::diagnose {
 

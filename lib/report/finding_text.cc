@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
+#include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/passes.h"
+#include "diagnose/failed_operation.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "session/session.h"

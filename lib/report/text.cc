@@ -9,9 +9,10 @@
 #include <optional>
 
 #include "analyse/cuda_errors.h"
-#include "diagnose/passes.h"
+#include "diagnose/external_findings.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
+#include "diagnose/run_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

@@ -1,5 +1,6 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
 #include "analyse/communicators.h"
+#include "diagnose/dumped_rank.h"
 #include "diagnose/rank_groups.h"
 
 using namespace cudadiag;

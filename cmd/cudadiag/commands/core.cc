@@ -7,7 +7,7 @@
 
 #include "command_line.h"
 #include "commands/commands.h"
-#include "diagnose/passes.h"
+#include "diagnose/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"

@@ -12,8 +12,9 @@
 
 #include "analyse/notes.h"
 #include "commands/planted_fault.h"
+#include "diagnose/diagnosis.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/passes.h"
+#include "diagnose/race_findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "run/watched_run.h"

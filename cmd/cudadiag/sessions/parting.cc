@@ -13,6 +13,7 @@
 #include <map>
 #include <utility>
 
+#include "diagnose/dumped_rank.h"
 #include "diagnose/rank_groups.h"
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"

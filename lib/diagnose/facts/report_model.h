@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -528,9 +527,5 @@ inline constexpr struct {
                  {"cupti", "CUPTI", &Diagnosis::cupti},    {"python", "Python", &Diagnosis::python},
                  {"torch", "torch", &Diagnosis::torch},    {"triton", "Triton", &Diagnosis::triton},
                  {"cudnn", "cuDNN", &Diagnosis::cudnn},    {"nccl", "NCCL", &Diagnosis::nccl}};
-
-// Keeps only the findings for which `wanted` returns true. Then moves all findings of one process to the front: the
-// process of the first remaining finding.
-void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

@@ -4,11 +4,14 @@
 #include <numeric>
 #include <set>
 
+#include "analyse/confirmation.h"
 #include "analyse/eager_reruns.h"
+#include "analyse/first_failure.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
-#include "analyse/steps.h"
-#include "diagnose/passes.h"
+#include "diagnose/captured_values.h"
+#include "diagnose/dump_access.h"
+#include "diagnose/external_findings.h"
 #include "session/process_record.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/gpu_dumps.h"

@@ -10,7 +10,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
-#include "diagnose/passes.h"
+#include "diagnose/dump_access.h"
 #include "evidence/testimony.h"
 #include "replay/placement.h"
 #include "sass/kernel_accesses.h"

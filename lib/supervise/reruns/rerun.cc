@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "base/files.h"
 #include "evidence/testimony.h"
 #include "launch/arena.h"

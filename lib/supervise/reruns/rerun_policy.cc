@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "launch/gpus.h"
 #include "launch/isolation/isolation.h"
 #include "session/ownership.h"

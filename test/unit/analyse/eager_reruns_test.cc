@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

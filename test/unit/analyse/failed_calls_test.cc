@@ -1,6 +1,8 @@
+#include "analyse/failed_calls.h"
+
 #include <doctest/doctest.h>
 
-#include "analyse/steps.h"
+#include "analyse/earlier_failed_calls.h"
 #include "unit/analyse/failing_calls.h"
 #include "unit/analyse/picture_builder.h"
 

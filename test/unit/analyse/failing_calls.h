@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyse/steps.h"
+#include "analyse/failed_calls.h"
 
 namespace cudadiag::analyse {
 

@@ -1,8 +1,9 @@
+#include "analyse/first_failure.h"
+
 #include <doctest/doctest.h>
 
 #include <cstring>
 
-#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

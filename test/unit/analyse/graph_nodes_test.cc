@@ -1,10 +1,12 @@
+#include "analyse/graph_nodes.h"
+
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include <initializer_list>
 
+#include "analyse/first_failure.h"
 #include "analyse/rerun_window.h"
-#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/site_key.h"
 

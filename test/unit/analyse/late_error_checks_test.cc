@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/steps.h"
+#include "analyse/failed_calls.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

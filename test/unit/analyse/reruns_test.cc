@@ -1,8 +1,10 @@
+#include "analyse/reruns.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "unit/analyse/runs.h"
 
 using namespace cudadiag;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/steps.h"
+#include "analyse/confirmation.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,9 +1,10 @@
+#include "analyse/stale_pointers.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "analyse/steps.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

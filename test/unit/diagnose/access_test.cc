@@ -5,7 +5,9 @@
 #include <iterator>
 #include <memory>
 
-#include "diagnose/passes.h"
+#include "diagnose/device_evidence.h"
+#include "diagnose/dump_access.h"
+#include "diagnose/failed_operation.h"
 #include "evidence/testimony.h"
 
 namespace access_test {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "diagnose/passes.h"
+#include "diagnose/compiled_code.h"
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 #include "unit/scratch_folder.h"

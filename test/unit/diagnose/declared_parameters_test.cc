@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "diagnose/passes.h"
+#include "diagnose/parameter_names.h"
 
 namespace declared_parameters_test {
 

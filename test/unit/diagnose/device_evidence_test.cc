@@ -1,4 +1,6 @@
 // Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
+#include "diagnose/device_evidence.h"
+
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -6,9 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/steps.h"
-#include "diagnose/facts/report_model.h"
-#include "diagnose/passes.h"
+#include "analyse/graph_nodes.h"
+#include "diagnose/dump_candidates.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

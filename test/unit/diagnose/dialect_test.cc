@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/passes.h"
+#include "diagnose/explanation.h"
 
 namespace dialect_test {
 

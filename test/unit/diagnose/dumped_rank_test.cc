@@ -1,3 +1,5 @@
+#include "diagnose/dumped_rank.h"
+
 #include <doctest/doctest.h>
 
 #include <fstream>

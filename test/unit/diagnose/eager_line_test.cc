@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 

@@ -1,4 +1,6 @@
 // Tests the choice of the statement that changed host memory between two calls.
+#include "diagnose/host_write_line.h"
+
 #include <doctest/doctest.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/passes.h"
+#include "diagnose/non_finite.h"
 
 namespace made_of_test {
 

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analyse/steps.h"
+#include "analyse/stale_pointers.h"
+#include "diagnose/device_evidence.h"
+#include "diagnose/dump_candidates.h"
 #include "diagnose/facts/report_model.h"
-#include "diagnose/passes.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
+#include "diagnose/parameter_names.h"
 
-#include "diagnose/passes.h"
+#include <doctest/doctest.h>
 
 namespace parameter_names_test {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/passes.h"
 #include "diagnose/session_state.h"
 #include "report/finding_text.h"
 

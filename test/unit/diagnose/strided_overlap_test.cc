@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "diagnose/passes.h"
+#include "diagnose/race_tensors.h"
 
 namespace strided_overlap_test {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "diagnose/passes.h"
+#include "diagnose/failed_operation.h"
 #include "report/finding_text.h"
 #include "report/page.h"
 #include "report/writers.h"

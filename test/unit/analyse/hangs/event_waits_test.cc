@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "analyse/steps.h"
+#include "analyse/first_failure.h"
 #include "analyse/stream_history.h"
 #include "unit/analyse/picture_builder.h"
 
