@@ -17,8 +17,8 @@
 #include "launch/gpus.h"
 #include "launch/signals.h"
 #include "session/session_writer.h"
-#include "supervise/beginning.h"
-#include "supervise/full_log.h"
+#include "supervise/folders_at_start.h"
+#include "supervise/full_log_collector.h"
 #include "supervise/python_requests.h"
 #include "supervise/stall_watch.h"
 

@@ -12,10 +12,10 @@
 #include "launch/arena.h"
 #include "launch/process.h"
 #include "launch/signals.h"
-#include "supervise/full_log.h"
+#include "supervise/full_log_collector.h"
 #include "supervise/race_watch.h"
 #include "supervise/stall_watch.h"
-#include "supervise/unreached_watch.h"
+#include "supervise/unrecorded_watch.h"
 
 namespace cudadiag::supervise {
 

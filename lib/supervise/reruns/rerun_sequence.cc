@@ -11,7 +11,7 @@
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "supervise/beginning.h"
+#include "supervise/folders_at_start.h"
 #include "supervise/python_requests.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"

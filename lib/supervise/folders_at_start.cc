@@ -1,4 +1,4 @@
-#include "supervise/beginning.h"
+#include "supervise/folders_at_start.h"
 
 #include <dirent.h>
 #include <fcntl.h>

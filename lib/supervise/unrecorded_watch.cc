@@ -1,4 +1,4 @@
-#include "supervise/unreached_watch.h"
+#include "supervise/unrecorded_watch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

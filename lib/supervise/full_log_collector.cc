@@ -1,4 +1,4 @@
-#include "supervise/full_log.h"
+#include "supervise/full_log_collector.h"
 
 #include <optional>
 #include <utility>

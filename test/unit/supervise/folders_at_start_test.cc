@@ -1,5 +1,5 @@
 // Tests which files of the first run are hidden from a rerun.
-#include "supervise/beginning.h"
+#include "supervise/folders_at_start.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
