@@ -119,6 +119,11 @@ Key lead_key(const Failure& failure) {
   return SiteKeys(failure.process->record).of_site(failure.candidates.front().operation->site);
 }
 
+namespace {
+
+// Returns the number of the failing call at its site, counted from the start of the rerun. Calls made before the hook
+// began to read values are counted too. They have a different site, with the key `whole`, unless native stacks are not
+// recorded.
 std::uint32_t ordinal_again(const Failure& again, Key whole) {
   std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
   if (!is_hooked(again) || whole == lead_key(again)) return static_cast<std::uint32_t>(ordinal);
@@ -130,6 +135,17 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
   return static_cast<std::uint32_t>(ordinal);
 }
 
+struct SameCode {
+  std::vector<Candidate> candidates;
+  bool very_call = false;  // the only candidate is exactly the call that failed again
+  // The candidates share only the program's own lines with `again`, because libraries took a different path in the
+  // rerun. The call numbers of the two paths cannot be compared.
+  bool other_way = false;
+};
+
+// Returns the candidates that were issued by the same code as `again`. If some have the same call number as `again`,
+// returns only those, one for each thread. Call numbers may differ between runs if the program uses threads or random
+// data.
 SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);
@@ -163,6 +179,8 @@ SameCode same_code(const Failure& failure, const Failure& again) {
   found.other_way = !found.candidates.empty();
   return found;
 }
+
+}  // namespace
 
 bool shares_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record), keys_again(again.process->record);

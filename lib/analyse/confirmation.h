@@ -1,7 +1,6 @@
 // Decides whether a rerun's failure proves a failure of the first run, by the code that issued the operations.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,28 +13,10 @@ namespace cudadiag::analyse {
 // Returns the key of the first candidate's site; 0 if there is none.
 wire::site_key::Key lead_key(const Failure& failure);
 
-// Returns the number of the failing call at its site, counted from the start of the rerun. Calls made before the hook
-// began to read values are counted too. They have a different site, with the key `whole`, unless native stacks are not
-// recorded.
-std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
-
 // Returns whether each candidate launches a kernel that its process launches at a single place in the code. The
 // kernel's name then identifies this place in a rerun that is observed in another way. Between the program and the
 // driver, a statically linked runtime takes another path if CUPTI observes it, so the call sites differ.
 bool are_identified_by_kernels(const Failure& failure);
-
-struct SameCode {
-  std::vector<Candidate> candidates;
-  bool very_call = false;  // the only candidate is exactly the call that failed again
-  // The candidates share only the program's own lines with `again`, because libraries took a different path in the
-  // rerun. The call numbers of the two paths cannot be compared.
-  bool other_way = false;
-};
-
-// Returns the candidates that were issued by the same code as `again`. If some have the same call number as `again`,
-// returns only those, one for each thread. Call numbers may differ between runs if the program uses threads or random
-// data.
-SameCode same_code(const Failure& failure, const Failure& again);
 
 // Returns whether the two failures have candidates that the same code issued.
 bool shares_code(const Failure& failure, const Failure& again);

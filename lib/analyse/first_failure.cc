@@ -107,7 +107,7 @@ std::string doubt(const ProcessRecord& record, const Search& found) {
 
 std::string progress(const Suspect& suspect) {
   const StreamHistory& history = *suspect.history;
-  const std::string name = stream_name(*history.stream);
+  const std::string name = stream_phrase(*history.stream);
   if (history.completed == 0) return fmt::format("no operation of {} is known to have finished", name);
   return fmt::format("operation {} on {} had finished", history.completed, name);
 }

@@ -41,7 +41,7 @@ std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work
 }
 
 std::string because_one(const UnfinishedStream& stream) {
-  const std::string name = stream_name(*stream.stream);
+  const std::string name = stream_phrase(*stream.stream);
   const std::string finished =
       stream.completed == 0
           ? fmt::format("no operation of {} is known to have finished", name)

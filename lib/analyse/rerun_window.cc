@@ -42,14 +42,14 @@ class Keys {
   std::map<Key, std::uint32_t> keys_;
 };
 
-void add(Keys& keys, const Failure& failure, Reach reach, bool always_hooked) {
+void add(Keys& keys, const Failure& failure, WindowReach reach, bool always_hooked) {
   const SiteKeys sites(failure.process->record);
   // The rerun may be observed through hooks.
   const bool by_kernels =
       session::has(failure.process->record, session::Property::cupti_path) && are_identified_by_kernels(failure);
   for (const Candidate& candidate : failure.candidates) {
     const std::uint32_t ordinal = candidate.operation->site_ordinal;
-    const bool from_call = reach == Reach::calls && ordinal > kSlack;
+    const bool from_call = reach == WindowReach::calls && ordinal > kSlack;
     const std::uint32_t from = from_call ? ordinal - kSlack : 1;
     keys.add(sites.of_site(candidate.operation->site), from);
     if (by_kernels) keys.add(sites.of_kernel(candidate.operation->site), from);
@@ -60,7 +60,7 @@ void add(Keys& keys, const Failure& failure, Reach reach, bool always_hooked) {
     // Adds the call site that created the graph, so that its nodes can be distinguished from those of other graphs.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
-    if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
+    if (reach == WindowReach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
   }
 }
 
@@ -133,8 +133,8 @@ std::string near_text(const Analysis& analysis) {
 
 }  // namespace
 
-RerunWindow rerun_window(const Analysis& analysis, Reach reach, bool always_hooked) {
-  if (reach == Reach::everything) return {"all", kEveryOperation};
+RerunWindow rerun_window(const Analysis& analysis, WindowReach reach, bool always_hooked) {
+  if (reach == WindowReach::everything) return {"all", kEveryOperation};
   Keys keys;
   std::size_t candidates = 0;
   for (const Failure& failure : analysis.failures) {
@@ -142,7 +142,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach, bool always_hook
     add(keys, failure, reach, always_hooked);
     candidates += failure.candidates.size();
   }
-  if (reach == Reach::calls) {
+  if (reach == WindowReach::calls) {
     const std::string text = keys.text();
     return {text.empty() ? text : text + near_text(analysis),
             candidates == 1 ? "the only candidate" : fmt::format("{} candidates", candidates)};

@@ -9,7 +9,7 @@
 namespace cudadiag::analyse {
 
 // Which operations a rerun waits for. Each value includes the operations of the previous value.
-enum class Reach {
+enum class WindowReach {
   calls,       // each candidate's site, from the candidate's call on
   sites,       // all calls of the candidates' sites and kernels
   everything,  // every operation
@@ -24,9 +24,9 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// Covers the asynchronous failures of `analysis`. With Reach::sites, also covers the failures of reruns.
+// Covers the asynchronous failures of `analysis`. With WindowReach::sites, also covers the failures of reruns.
 // `always_hooked`: the Python hook calls all operators of the rerun, not only those that are close to a candidate.
-RerunWindow rerun_window(const Analysis& analysis, Reach reach, bool always_hooked = false);
+RerunWindow rerun_window(const Analysis& analysis, WindowReach reach, bool always_hooked = false);
 
 // Returns the window of a rerun that saves the failing launch: the candidates that launch a kernel, and a few calls
 // before each. Identifies kernels by name, because the rerun may record a call site with different stacks than the

@@ -162,7 +162,7 @@ bool was_queued(const Operation& operation) {
   return !(operation.flags & wire::operation::kReturned) || operation.result == 0;
 }
 
-std::string stream_name(const session::Stream& stream) {
+std::string stream_phrase(const session::Stream& stream) {
   if (stream.flags & wire::stream::kLegacy) return "the default stream";
   if (stream.flags & wire::stream::kPerThread) {
     return fmt::format("the default stream of thread {}", stream.thread_tid);

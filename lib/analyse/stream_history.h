@@ -65,7 +65,7 @@ std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record
 // or if its call failed.
 bool was_queued(const session::Operation& operation);
 
-std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"
+std::string stream_phrase(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"
 
 // A ring keeps the latest records of a thread. Older records are kept only for unfinished operations, so a missing
 // older record proves nothing.

@@ -125,36 +125,36 @@ class Judgement {
   Fault fault_of(const sass::CertainAccess& access) const {
     Fault fault{{}, false, access.kind, access.bytes, access.parameter ? word_at(access.parameter) : nullptr};
     const std::int64_t from = fault.through == nullptr ? 0 : static_cast<std::int64_t>(*fault.through->pointer);
-    Reach reach{from + access.least, from + access.most, access.bytes};
+    AccessAddresses addresses{from + access.least, from + access.most, access.bytes};
     if (launch_.error == wire::cuda::kMisalignedAddress) {
-      fault.placed = misalignment(static_cast<std::uint64_t>(reach.first), access.bytes, access.step);
+      fault.placed = misalignment(static_cast<std::uint64_t>(addresses.first), access.bytes, access.step);
       if (fault.placed.relation == Relation::inside) fault.placed = {};  // another error than this one
       return fault;
     }
-    fault.placed = where_is(reach, fault.through, launch_.all_known);
-    if (is_certain(fault, reach)) return fault;
+    fault.placed = where_is(addresses, fault.through, launch_.all_known);
+    if (is_certain(fault, addresses)) return fault;
     // The last access may succeed although the first one, before the memory, does not.
-    reach.last = reach.first;
+    addresses.last = addresses.first;
     const bool both = fault.placed.relation == Relation::past_end;
-    fault.placed = both ? where_is(reach, fault.through, launch_.all_known) : Placement();
-    if (fault.placed.relation != Relation::before || !is_certain(fault, reach)) fault.placed = {};
+    fault.placed = both ? where_is(addresses, fault.through, launch_.all_known) : Placement();
+    if (fault.placed.relation != Relation::before || !is_certain(fault, addresses)) fault.placed = {};
     return fault;
   }
 
   // Returns true if an access that lies so must have failed, or cannot have failed.
-  bool is_certain(Fault& fault, const Reach& reach) const {
+  bool is_certain(Fault& fault, const AccessAddresses& addresses) const {
     switch (fault.placed.relation) {
       case Relation::past_end:
-        return fails(fault, reach.last);
+        return fails(fault, addresses.last);
       case Relation::before:
-        return fails(fault, reach.first);
+        return fails(fault, addresses.first);
       case Relation::freed:
         return was_unmapped(fault);
       case Relation::never_allocated:
-        if (static_cast<std::uint64_t>(reach.first) >= kBeyondAddresses) return true;
-        if (reach.last < static_cast<std::int64_t>(kLowestAddress)) return reach.first >= 0;
+        if (static_cast<std::uint64_t>(addresses.first) >= kBeyondAddresses) return true;
+        if (addresses.last < static_cast<std::int64_t>(kLowestAddress)) return addresses.first >= 0;
         fault.by_exclusion = true;
-        return others_are_valid_ && reach.first >= 0 && !is_live(reach.first) && !is_live(reach.last);
+        return others_are_valid_ && addresses.first >= 0 && !is_live(addresses.first) && !is_live(addresses.last);
       default:
         return true;
     }
@@ -223,7 +223,7 @@ std::optional<Recorded> recorded(const analyse::Failure& failure) {
   return Recorded{*failure.process, *operation, *kept};
 }
 
-std::string bytes_of(const session::Arguments& arguments) {
+std::string parameter_bytes(const session::Arguments& arguments) {
   std::string bytes;
   for (const session::Parameter& parameter : arguments.parameters) {
     bytes.resize(std::max(bytes.size(), parameter.offset + parameter.bytes.size()));
@@ -318,7 +318,7 @@ struct Followed {
   Followed(const Recorded& recorded, const analyse::Failure& failure, const std::string& kernel,
            const session::Session& session)
       : launch(recorded), map(launch.process.record, launch.operation.ticks), failed{failure.code, {}, map} {
-    const std::string bytes = bytes_of(launch.arguments);
+    const std::string bytes = parameter_bytes(launch.arguments);
     failed.words = words_of(launch, bytes, map, analyse::arguments_of(failure).arguments);
     failed.all_known = analyse::knows_all_allocations(launch.process.record);
     sass::LaunchValues values{launch.operation.grid, launch.operation.block, bytes, {}};

@@ -227,8 +227,8 @@ void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& 
       if (steps.empty()) continue;
 
       if (!traced->proven && finding.origin && finding.origin->known_by == analyse::Fact::measured) continue;
-      finding.origin = Origin{std::move(steps), traced->origin->index,
-                              traced->proven ? analyse::Fact::measured : analyse::Fact::matched};
+      finding.origin = ValueOrigin{std::move(steps), traced->origin->index,
+                                   traced->proven ? analyse::Fact::measured : analyse::Fact::matched};
     }
   }
 }

@@ -103,7 +103,7 @@ void read_mapping(std::string_view comment, GeneratedKernel& kernel) {
 
 }  // namespace
 
-GeneratedKernel kernel_at(std::string_view generated, int line) {
+GeneratedKernel generated_kernel_at(std::string_view generated, int line) {
   GeneratedKernel kernel;
   const std::vector<std::string_view> lines = lines_of(generated);
   if (line < 1 || static_cast<std::size_t>(line) > lines.size()) return kernel;
@@ -258,7 +258,7 @@ std::optional<Location> line_inside(const Finding& finding, const session::Code&
   if (launch == frames.end() || symbolize::source_excerpt(function.file, first, 0).empty()) return std::nullopt;
   const auto generated = session::read_named_file(launch->file, kMostText);
   if (!generated) return std::nullopt;
-  const GeneratedKernel kernel = kernel_at(*generated, launch->line);
+  const GeneratedKernel kernel = generated_kernel_at(*generated, launch->line);
   Location location;
   location.function = function.qualified_name;
   location.language = symbolize::Language::python;

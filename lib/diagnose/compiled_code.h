@@ -25,7 +25,7 @@ struct GeneratedKernel {
 
 // Returns the source of the kernel that a generated file launches at `line`. If the source is unknown, `nodes` is empty
 // and the result's `line` is 0.
-GeneratedKernel kernel_at(std::string_view generated, int line);
+GeneratedKernel generated_kernel_at(std::string_view generated, int line);
 
 // Returns the line of the function from which all `nodes` come; 0 unless exactly one line fits. With `by_index`,
 // considers only the nodes that index a tensor, if there are any. `first` is the function's first line.

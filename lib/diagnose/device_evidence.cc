@@ -76,7 +76,7 @@ Fit fit(const DumpedFailure& failure, const Finding& finding, const Launch& laun
 }
 
 // Returns a place such as "cases.cu:16", or function and offset if the line is unknown.
-std::string place_of(const DumpedFailure& failure) {
+std::string source_or_offset(const DumpedFailure& failure) {
   if (!failure.place.lines.empty())
     return fmt::format("{}:{}", file_name(failure.place.lines[0].file), failure.place.lines[0].line);
   if (!failure.place.function.empty())
@@ -227,7 +227,7 @@ class Matching {
     finding.device_unknown =
         fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception_name,
                     own->second.kernel.empty() ? "a kernel of unknown name" : base::demangle(own->second.kernel),
-                    place_of(own->second));
+                    source_or_offset(own->second));
     if (!found) return;
     finding.device = device_of(own->second);
     finding.device->join = found->words;
@@ -275,11 +275,11 @@ class Matching {
     if (first == report_.findings.end()) return;
     std::string text = fmt::format("in the rerun for a core dump, {} came from ", failure.exception_name);
     if (failure.kernel.empty()) {
-      text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
+      text += fmt::format("a kernel that the dump does not name, at {}", source_or_offset(failure));
     } else {
       const bool other = first->launch && !first->launch->mangled.empty();
       const std::string name = short_kernel_name(base::demangle(failure.kernel), kWholeName);
-      text += fmt::format("{}{}, {}", other ? "a different kernel: " : "", name, place_of(failure));
+      text += fmt::format("{}{}, {}", other ? "a different kernel: " : "", name, source_or_offset(failure));
       for (std::size_t i = 1; i < first->candidates.size(); ++i) {
         if (first->candidates[i].launch.mangled != failure.kernel) continue;
         text += fmt::format("; that is candidate {}", i + 1);

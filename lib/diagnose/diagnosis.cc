@@ -43,39 +43,39 @@ void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failu
 
 // Sets the members that the head of a report and its suggested commands need, such as the verdict, the command and the
 // session.
-void describe_session(Diagnosis& report, const Known& known) {
-  const session::Manifest& manifest = known.session.manifest;
-  report.verdict = known.analysis.verdict;
-  report.may_come_back = known.analysis.vanished == analyse::Vanished::comes_and_goes ||
-                         known.analysis.vanished == analyse::Vanished::open;
-  const auto& reruns = known.analysis.reruns;
+void describe_session(Diagnosis& report, const DiagnosisInput& input) {
+  const session::Manifest& manifest = input.session.manifest;
+  report.verdict = input.analysis.verdict;
+  report.may_come_back = input.analysis.vanished == analyse::Vanished::comes_and_goes ||
+                         input.analysis.vanished == analyse::Vanished::open;
+  const auto& reruns = input.analysis.reruns;
   report.was_repeated =
       std::ranges::count(reruns, analyse::Rerun::Outcome::did_not_fail, &analyse::Rerun::outcome) >= kRepeats;
-  report.session = known.session.folder.string();
+  report.session = input.session.folder.string();
   report.command = manifest.command;
   report.started = manifest.started;
-  if (report.started.empty() && !known.session.processes.empty()) {
+  if (report.started.empty() && !input.session.processes.empty()) {
     constexpr std::uint64_t kSecond = 1'000'000'000;
-    const auto begun = known.session.processes.front().record.start_realtime / kSecond;
+    const auto begun = input.session.processes.front().record.start_realtime / kSecond;
     if (begun != 0) report.started = session::iso_time(static_cast<std::time_t>(begun));
   }
   report.working_directory = manifest.working_directory;
   report.input_read = manifest.input_read;
 }
 
-void add_ranks(Diagnosis& report, const Known& known) {
-  report.groups = known.groups;
-  if (!report.groups && known.analysis.groups) {
-    const analyse::JobGroups& job = *known.analysis.groups;
+void add_ranks(Diagnosis& report, const DiagnosisInput& input) {
+  report.groups = input.groups;
+  if (!report.groups && input.analysis.groups) {
+    const analyse::JobGroups& job = *input.analysis.groups;
     report.groups = groups_part(job.answer, job.states, [&](std::size_t state) {
-      return RecordedRank{known.session, *job.processes[state], known.symbolizer};
+      return RecordedRank{input.session, *job.processes[state], input.symbolizer};
     });
   }
   if (report.groups) return add_groups_note(report.notes, *report.groups, report.working_directory);
-  report.ranks = known.job;
-  if (!report.ranks && known.analysis.ranks) {
-    report.ranks = ranks_part(*known.analysis.ranks, [&](std::size_t process) {
-      return Recorded{known.session, known.session.processes[process], known.symbolizer};
+  report.ranks = input.job;
+  if (!report.ranks && input.analysis.ranks) {
+    report.ranks = ranks_part(*input.analysis.ranks, [&](std::size_t process) {
+      return RecordedRank{input.session, input.session.processes[process], input.symbolizer};
     });
   }
   if (report.ranks) add_ranks_note(report.notes, *report.ranks, report.working_directory);
@@ -92,12 +92,12 @@ std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& 
   return ordered;
 }
 
-Diagnosis diagnose(const Known& known) {
-  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = known;
+Diagnosis diagnose(const DiagnosisInput& input) {
+  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = input;
   const std::vector<const analyse::Failure*> failures = failures_in_order(analysis);
   const ResolveSite resolve_site = located_by(symbolizer);
   Diagnosis report;
-  describe_session(report, known);
+  describe_session(report, input);
   // Each failure becomes a finding, with the lines, operation, arguments and memory of its own process.
   for (const analyse::Failure* failure : failures) {
     report.findings.push_back(finding_of(*failure, session, symbolizer));
@@ -126,7 +126,7 @@ Diagnosis diagnose(const Known& known) {
   // resolved.
   add_notes(report, session, analysis, symbolizer);
   // For a job of several ranks, adds the collective at which they diverge.
-  add_ranks(report, known);
+  add_ranks(report, input);
   // For a report without findings, adds the work that was unfinished when the program was killed.
   add_unfinished(report, session, analysis, symbolizer);
   // In a forked process, PyTorch raises an error before it calls CUDA, so no failure is recorded. Notes the line that

@@ -21,7 +21,7 @@ struct EagerAnswer {
 };
 
 // Everything that is known about a session at one moment.
-struct Known {
+struct DiagnosisInput {
   const session::Session& session;
   const analyse::Analysis& analysis;
   const symbolize::DeviceTestimony& testimony;
@@ -31,7 +31,7 @@ struct Known {
   std::optional<GroupsPart> groups{};  // as `job`, according to NCCL's communicators
 };
 
-Diagnosis diagnose(const Known& known);
+Diagnosis diagnose(const DiagnosisInput& input);
 
 // Returns the failures of the process that failed first, then those of other processes. Each of the two groups is
 // sorted by time. The first findings of a Diagnosis are in this order. The pointers point into the analysis.

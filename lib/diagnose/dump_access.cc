@@ -23,6 +23,21 @@ constexpr std::uint64_t kFar = 1u << 20;      // an address farther than this fr
 constexpr std::uint64_t kWindow = 16u << 20;  // size of the generic windows of shared and of local memory
 constexpr std::uint64_t kLongestIndex = std::uint64_t{1} << 40;  // no plausible index reaches this far from null
 
+// Returns a description such as "load of 4 bytes".
+std::string access_words(const DumpAccess& access) {
+  constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
+  const std::string kind = kKinds[static_cast<int>(access.kind)];
+  if (access.bytes == 0) return kind;
+  return fmt::format("{} of {} byte{}", kind, access.bytes, access.bytes == 1 ? "" : "s");
+}
+
+// Returns a name such as "parameter 1" or "parameter 2 at byte 16".
+std::string parameter_words(const BaseParameter& parameter) {
+  if (!parameter.number) return fmt::format("the parameter at byte {}", parameter.word);
+  const std::string name = fmt::format("parameter {}", *parameter.number);
+  return parameter.byte == 0 ? name : fmt::format("{} at byte {}", name, parameter.byte);
+}
+
 bool is_of_address(std::uint32_t exception) {
   constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
   return std::ranges::find(kAddresses, exception) != std::end(kAddresses);
@@ -157,20 +172,7 @@ const BaseParameter* only_parameter(const DumpAccess& access) {
   return access.parameters.size() == 1 ? &access.parameters.front() : nullptr;
 }
 
-std::string access_words(const DumpAccess& access) {
-  constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
-  const std::string kind = kKinds[static_cast<int>(access.kind)];
-  if (access.bytes == 0) return kind;
-  return fmt::format("{} of {} byte{}", kind, access.bytes, access.bytes == 1 ? "" : "s");
-}
-
-std::string parameter_words(const BaseParameter& parameter) {
-  if (!parameter.number) return fmt::format("the parameter at byte {}", parameter.word);
-  const std::string name = fmt::format("parameter {}", *parameter.number);
-  return parameter.byte == 0 ? name : fmt::format("{} at byte {}", name, parameter.byte);
-}
-
-std::vector<std::string> describe(const DumpAccess& access) {
+std::vector<std::string> access_lines(const DumpAccess& access) {
   constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
   std::string text = access_words(access);
   const BaseParameter* parameter = only_parameter(access);
@@ -245,7 +247,7 @@ class Join {
     // Without both values of the pointer, the address of another run says nothing about this memory.
     if (through_ && !comparable) return where_is(std::nullopt, &*through_, false);
     const auto here = static_cast<std::int64_t>(through_ ? address - *parameter_->value + *through_->pointer : address);
-    return where_is(Reach{here, here, dump_.bytes}, through_ ? &*through_ : nullptr, all_known_);
+    return where_is(AccessAddresses{here, here, dump_.bytes}, through_ ? &*through_ : nullptr, all_known_);
   }
 
   // A bulk copy also needs an aligned size and an aligned address in shared memory. One of those may be misaligned
@@ -439,7 +441,7 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
     process = own.process;
   }
   const bool all_known = process != nullptr && analyse::knows_all_allocations(process->record);
-  Access access = joined(dump, argument, all_known);
+  Access access = recorded_access(dump, argument, all_known);
   if (argument != nullptr && argument->where.allocation != nullptr) {
     access.allocation = allocation_of(*argument, *process, resolve);
   }
@@ -462,7 +464,7 @@ sass::AccessKind kind_of(const session::FoundAccess& found) {
 
 }  // namespace
 
-Access joined(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
+Access recorded_access(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
   return Join(dump, argument, all_known).run();
 }
 

@@ -55,17 +55,13 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
 // Returns the parameter that must be the pointer; null if none can be, or if several can.
 const BaseParameter* only_parameter(const DumpAccess& access);
 
-// Returns a description such as "load of 4 bytes".
-std::string access_words(const DumpAccess& access);
-// Returns a name such as "parameter 1" or "parameter 2 at byte 16".
-std::string parameter_words(const BaseParameter& parameter);
 // Returns lines for `cudadiag core`, such as "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block
 // 0,0,0 thread 0,0,0".
-std::vector<std::string> describe(const DumpAccess& access);
+std::vector<std::string> access_lines(const DumpAccess& access);
 
 // `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
 // allocation of the recorded process is known, so an address outside all of them was never allocated.
-Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
+Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 
 // Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
 // finding.

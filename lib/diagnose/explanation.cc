@@ -101,13 +101,14 @@ inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
     "another call";
 
-}  // namespace
-
+// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
 bool asked_for_dump(const session::Manifest& manifest) {
   return std::ranges::any_of(manifest.passes, [](const session::Pass& pass) {
     return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted;
   });
 }
+
+}  // namespace
 
 std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest) {
   switch (failure.kind) {

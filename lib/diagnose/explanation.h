@@ -16,9 +16,6 @@ namespace cudadiag::diagnose {
 // process and at `stack`, the stack of one of its operations.
 causes::Dialect dialect_of(const session::Process& process, const symbolize::SourceStack& stack, bool torch);
 
-// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
-bool asked_for_dump(const session::Manifest& manifest);
-
 // Returns advice that follows from the kind and code of the error. It says where to look, but never what is wrong.
 std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);
 

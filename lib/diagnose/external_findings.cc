@@ -19,7 +19,7 @@ using symbolize::SanitizerTestimony;
 
 std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-std::string place_of(const InvalidAccess& access) {
+std::string file_and_line(const InvalidAccess& access) {
   return fmt::format("{}:{}", name_of_file(access.file), access.line);
 }
 
@@ -125,7 +125,7 @@ class Joining {
         return static_cast<int>(access.line) == device.line && name_of_file(access.file) == name_of_file(device.file);
       });
       line ? void(same.emplace_back("line"))
-           : differs("line " + place_of(first), fmt::format("{}:{}", name_of_file(device.file), device.line));
+           : differs("line " + file_and_line(first), fmt::format("{}:{}", name_of_file(device.file), device.line));
     }
     if (device.block && device.thread) {
       const bool threads = any([&](const InvalidAccess& access) {

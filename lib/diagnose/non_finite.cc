@@ -133,6 +133,9 @@ std::string made_of(std::string_view op, const DeliveredNonFinite& value, const 
   return with_result(fmt::format("{} produced NaN", op), value) + inputs_text(arguments);
 }
 
+namespace {
+
+// Returns advice; empty if we have none.
 std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
   if (value.role == ValueRole::loaded) return "check the data where it enters: assert torch.isfinite(x).all()";
   if (value.role == ValueRole::uninitialised)
@@ -160,8 +163,6 @@ std::string remedy(std::string_view op, const DeliveredNonFinite& value) {
     return "keep the values from overflowing, for example with a wider type or a smaller scale";
   return "";
 }
-
-namespace {
 
 using session::Delivery;
 using ValueState = DeliveredNonFinite::State;

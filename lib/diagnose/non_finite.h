@@ -15,8 +15,6 @@ namespace cudadiag::diagnose {
 // Returns text such as "0 / 0 is NaN: element [3,0] of a result float32[8,1], 2 elements in all".
 std::string made_of(std::string_view op, const session::DeliveredNonFinite& value,
                     const std::vector<Argument>& arguments);
-// Returns advice; empty if we have none.
-std::string remedy(std::string_view op, const session::DeliveredNonFinite& value);
 
 // Adds at most one finding for each process, sorted by pid.
 void add_non_finite(Diagnosis& report, const session::Session& session, const symbolize::Symbolizer& symbolizer);

@@ -64,15 +64,15 @@ class TimelineBuilder {
            failure_.evidence.names_one();
   }
 
-  Progress progress(const StreamHistory& history, const Operation& operation) const {
+  DrawnProgress progress(const StreamHistory& history, const Operation& operation) const {
     if (is_candidate(operation)) {
-      if (failure_.hang) return Progress::blocked;
-      return single() ? Progress::failed : Progress::suspected;
+      if (failure_.hang) return DrawnProgress::blocked;
+      return single() ? DrawnProgress::failed : DrawnProgress::suspected;
     }
-    if (operation.ordinal <= history.completed) return Progress::finished;
+    if (operation.ordinal <= history.completed) return DrawnProgress::finished;
     const Operation& leading = *failure_.candidates.front().operation;
     const bool after = operation.stream == leading.stream && operation.ordinal > leading.ordinal;
-    return single() && after ? Progress::not_run : Progress::not_known;
+    return single() && after ? DrawnProgress::not_run : DrawnProgress::not_known;
   }
 
   // Returns which of the history's operations to draw, as a half-open range of indices.
@@ -95,7 +95,7 @@ class TimelineBuilder {
 
   DrawnStream drawn(const StreamHistory& history) {
     DrawnStream stream;
-    stream.name = analyse::stream_name(*history.stream);
+    stream.name = analyse::stream_phrase(*history.stream);
     const auto [begin, end] = part_to_draw(history);
     for (std::size_t i = begin; i < end; ++i) stream.operations.push_back(drawn(history, *history.operations[i]));
     const std::uint32_t first = begin < end ? history.operations[begin]->ordinal : history.stream->issued + 1;

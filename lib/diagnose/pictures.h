@@ -23,7 +23,7 @@ struct Quotation {
 };
 
 // How far an operation got, according to the recording of the first run.
-enum class Progress : std::uint8_t {
+enum class DrawnProgress : std::uint8_t {
   finished,   // according to a marker or a wait on the host
   failed,     // the finding's operation
   suspected,  // may be the finding's operation, as may others
@@ -39,7 +39,7 @@ struct DrawnOperation {
   Location location;   // location of the call that issued it, if recorded
   std::uint32_t ordinal = 0;
   double seconds = 0;  // time of issue, since the process began; 0 if unknown
-  Progress progress = Progress::not_known;
+  DrawnProgress progress = DrawnProgress::not_known;
   bool marked = false;          // a completion marker was queued after it
   bool marker_written = false;  // the GPU wrote that marker
 };

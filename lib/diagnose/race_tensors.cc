@@ -384,7 +384,7 @@ ResolvedAccess resolved(const DeliveredRace::Access& from, const Process& proces
   return access;
 }
 
-std::string place_of(const ResolvedAccess& access) {
+std::string actor_of(const ResolvedAccess& access) {
   return access.on_host ? "the host" : stream_phrase(access.stream);
 }
 
@@ -400,9 +400,9 @@ std::string memory_of(const ResolvedRace& race) {
 void describe(Finding& finding, const DeliveredRace& from) {
   ResolvedRace& race = *finding.race;
   const ResolvedAccess &first = race.accesses[0], &second = race.accesses[1];
-  const std::string a = place_of(first);
+  const std::string a = actor_of(first);
   const bool alike = first.stream == second.stream && !first.on_host && !second.on_host;
-  const std::string b = alike ? other_stream_phrase(second.stream) : place_of(second);
+  const std::string b = alike ? other_stream_phrase(second.stream) : actor_of(second);
   finding.text = fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory_of(race), use_verb(first),
                              a, use_verb(second), b);
   race.missing =

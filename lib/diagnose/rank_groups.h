@@ -13,6 +13,7 @@
 #include "analyse/communicators.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/report_model.h"
+#include "diagnose/ranks.h"
 #include "evidence/flight_dump.h"
 #include "symbolize/symbolizer.h"
 
@@ -34,14 +35,6 @@ class GroupNames {
  private:
   std::map<std::uint64_t, std::string> groups_;                          // by the communicator's hash
   std::map<std::pair<std::uint64_t, std::int32_t>, std::string> ranks_;  // by the hash, and the rank in the group
-};
-
-// A rank's process, and its session.
-struct RecordedRank {
-  const session::Session& session;
-  const session::Process& process;
-  symbolize::Symbolizer& symbolizer;
-  bool is_own = true;  // if false, the rank left only a dump, and `process` is another rank's process
 };
 
 // `recorded` is called with an index into `states`, but not for every rank, because many ranks share a line.

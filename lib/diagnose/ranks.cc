@@ -59,7 +59,7 @@ RanksDifference difference_of(const analyse::Ranks& ranks) {
 
 // Returns how the process ended; empty if unknown. Returns nullopt unless it ended on its own before others on its
 // host.
-std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& call, const Recorded& recorded) {
+std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& call, const RecordedRank& recorded) {
   constexpr double kTogether = 1;  // seconds
   const session::Manifest& manifest = recorded.session.manifest;
   const analyse::Ending end = analyse::own_ending(recorded.process);
@@ -71,7 +71,7 @@ std::optional<std::string> ended(const analyse::Ranks& ranks, const RankCall& ca
   return before ? std::optional(end.text) : std::nullopt;
 }
 
-RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Recorded& recorded) {
+RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const RecordedRank& recorded) {
   const session::Process& process = recorded.process;
   RankLine line;
   line.pid = process.pid;
@@ -208,7 +208,7 @@ causes::RanksInWords in_words(const RanksPart& part, const std::string& director
 }
 
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
-                                    const std::function<Recorded(std::size_t process)>& recorded) {
+                                    const std::function<RecordedRank(std::size_t process)>& recorded) {
   RanksPart part;
   part.number = ranks.number;
   part.first = ranks.first;

@@ -32,17 +32,18 @@ struct RankName {
 // `ranks` must be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
 
-// A process, its session, and its symbols.
-struct Recorded {
+// A rank's process, and its session.
+struct RecordedRank {
   const session::Session& session;
   const session::Process& process;
   symbolize::Symbolizer& symbolizer;
+  bool is_own = true;  // if false, the rank left only a dump, and `process` is another rank's process
 };
 
 // `recorded` receives the index of a compared process; its result must stay valid until the next call. Returns nullopt
 // if the ranks diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
-                                    const std::function<Recorded(std::size_t process)>& recorded);
+                                    const std::function<RecordedRank(std::size_t process)>& recorded);
 
 // Writes the line of each rank into the ranks_part note.
 void add_ranks_note(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);

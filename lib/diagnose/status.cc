@@ -88,7 +88,7 @@ class StatusBuilder {
 
   OpenStream of(const analyse::UnfinishedStream& stream) const {
     OpenStream open;
-    open.name = analyse::stream_name(*stream.stream);
+    open.name = analyse::stream_phrase(*stream.stream);
     open.handle = stream.stream->handle;
     open.device = session::device_of(record_, stream.stream->context);
     open.issued = stream.stream->issued;
@@ -98,7 +98,7 @@ class StatusBuilder {
     open.candidates = static_cast<std::uint32_t>(stream.candidates.size());
     open.missing = stream.missing;
     for (const std::uint32_t other : stream.behind) {
-      open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
+      open.may_wait_for.push_back(analyse::stream_phrase(record_.streams[other]));
     }
     // If the stream has candidates, shows only those.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
@@ -125,7 +125,7 @@ class StatusBuilder {
       open.call = "a call that issues " + with_article(word(work_of(*waiting.operation)));
     }
     if (waiting.stream) {
-      open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);
+      open.waits_for = analyse::stream_phrase(record_.streams[*waiting.stream]);
     } else if (blocked.wait == wire::thread::Wait::context) {
       open.waits_for = "all streams of its context";
     }
@@ -143,8 +143,8 @@ class StatusBuilder {
   const std::string& directory_;
 };
 
-std::string place_of(const Process& process, const Operation& operation, symbolize::Symbolizer& symbolizer,
-                     const std::string& directory) {
+std::string issued_at(const Process& process, const Operation& operation, symbolize::Symbolizer& symbolizer,
+                      const std::string& directory) {
   if (operation.site == 0) return "";
   return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
 }
@@ -180,7 +180,7 @@ analyse::Fact known_by(const analyse::UnfinishedStream& stream) {
 std::string wait_text(const Process& process, const StreamWait& wait, symbolize::Symbolizer& symbolizer,
                       const std::string& directory) {
   const Operation& operation = *wait.operation;
-  const auto stream = [&](const Operation& of) { return analyse::stream_name(process.record.streams[of.stream]); };
+  const auto stream = [&](const Operation& of) { return analyse::stream_phrase(process.record.streams[of.stream]); };
   if (wait.what == StreamWait::For::semaphore) {
     return fmt::format("for the external semaphore {:#x}", operation.argument);
   }
@@ -207,7 +207,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
   const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
   if (wait.write == nullptr) return text + "; no stream has queued a write to it";
   return fmt::format("{}; {} has queued a write to it ({})", text, stream(*wait.write),
-                     place_of(process, *wait.write, symbolizer, directory));
+                     issued_at(process, *wait.write, symbolizer, directory));
 }
 
 Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,

@@ -151,7 +151,7 @@ std::string file_of(const std::string& file, const std::string& directory, bool 
   return std::filesystem::path(file).filename().string();
 }
 
-std::string place_of(const diagnose::Device& device, const std::string& directory, bool verbose) {
+std::string device_place(const diagnose::Device& device, const std::string& directory, bool verbose) {
   if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
   if (device.function.empty()) return "line: unknown (the code is not in the core dump)";
   const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
@@ -181,7 +181,7 @@ Lines device_lines(const diagnose::Finding& finding, const std::string& director
     return {"line, block, thread: unknown (" + why + ")"};
   }
   const diagnose::Device& device = *finding.device;
-  std::string place = place_of(device, directory, verbose);
+  std::string place = device_place(device, directory, verbose);
   if (verbose && device.line > 0 && !device.function.empty()) place += " in " + device.function;
   if (!device.inlined.empty()) {
     const std::filesystem::path header(device.inlined.front().file);
@@ -242,7 +242,7 @@ std::string value_of(const OriginStep& step) {
 }
 
 // Gives the operator only if it produced the value; otherwise the line is enough.
-std::string first_line(const diagnose::Origin& origin, const std::string& directory) {
+std::string first_line(const diagnose::ValueOrigin& origin, const std::string& directory) {
   const OriginStep& first = origin.steps.front();
   const bool is_seen = origin.known_by == analyse::Fact::measured;
   std::string text =
@@ -260,7 +260,7 @@ std::string first_line(const diagnose::Origin& origin, const std::string& direct
 
 }  // namespace
 
-Lines origin_lines(const diagnose::Origin& origin, const std::string& directory) {
+Lines origin_lines(const diagnose::ValueOrigin& origin, const std::string& directory) {
   Lines lines = {first_line(origin, directory)};
   for (std::size_t i = 1; i < origin.steps.size(); ++i) {
     const OriginStep& step = origin.steps[i];

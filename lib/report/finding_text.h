@@ -57,7 +57,7 @@ Lines argument_lines(const diagnose::Finding& finding, const std::string& direct
 // The first line gives the location and the threads. The next lines give the message, and how the dump matches the
 // first run. `verbose` adds the calls through which the line was inlined.
 Lines device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);
-Lines origin_lines(const diagnose::Origin& origin, const std::string& directory);
+Lines origin_lines(const diagnose::ValueOrigin& origin, const std::string& directory);
 // The operation's pointers into freed memory or past the end of an allocation, unless the cause already names them. If
 // `verbose`, always all of them.
 Lines wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose);

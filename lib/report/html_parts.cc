@@ -148,7 +148,7 @@ class Drawing {
 };
 
 using diagnose::DrawnOperation;
-using diagnose::Progress;
+using diagnose::DrawnProgress;
 
 constexpr double kBoxWidth = 78, kBoxHeight = 38, kStep = 86, kLane = 76, kMargin = 4;
 constexpr double kLabel = 16;        // height of the label above each lane
@@ -160,7 +160,7 @@ struct Look {
   const char* meaning;  // text in the legend
 };
 
-const Look& look_of(Progress progress) {
+const Look& look_of(DrawnProgress progress) {
   static constexpr std::array<Look, 6> kLooks = {{{"finished", "finished"},
                                                   {"failed", "failed"},
                                                   {"suspected", "one of these failed"},
@@ -247,7 +247,7 @@ class StreamFigure {
     std::string items;
     for (std::size_t i = 0; i < used_.size(); ++i) {
       if (!used_[i]) continue;
-      const Look& look = look_of(static_cast<Progress>(i));
+      const Look& look = look_of(static_cast<DrawnProgress>(i));
       items += fmt::format("<li><span class=\"swatch {}\"></span>{}</li>", look.kind, look.meaning);
     }
     if (any_marker_) items += "<li>▲ completion marker that the GPU wrote</li>";

@@ -146,7 +146,7 @@ struct TracedStep : diagnose::OriginStep {
   analyse::Fact known_by = analyse::Fact::matched;
 };
 
-static std::vector<TracedStep> traced_steps(const std::optional<diagnose::Origin>& origin) {
+static std::vector<TracedStep> traced_steps(const std::optional<diagnose::ValueOrigin>& origin) {
   std::vector<TracedStep> steps;
   if (!origin) return steps;
   for (const diagnose::OriginStep& step : origin->steps) {

@@ -292,7 +292,7 @@ void add_streams(const session::Process& process, std::vector<StreamQueue>& stre
   for (const analyse::UnfinishedStream& stream : analyse::unfinished_work(record).streams) {
     StreamQueue queue;
     queue.pid = process.pid;
-    queue.name = analyse::stream_name(*stream.stream);
+    queue.name = analyse::stream_phrase(*stream.stream);
     queue.unfinished = stream.stream->issued - stream.completed;
     queue.proven = stream.proven();
     if (!stream.operations.empty() && record.clock_last > stream.operations.front()->ticks) {

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace
 
-struct FullLog::Logged {
+struct FullLogCollector::Logged {
   Logged(const launch::Arena& arena, std::size_t index)
       : area(arena, index), follower(area.bytes(), session::RingFollower::When::returned) {}
 
@@ -44,17 +44,17 @@ struct FullLog::Logged {
   bool given_up = false;
 };
 
-FullLog::FullLog(const launch::Arena& arena, std::filesystem::path folder)
+FullLogCollector::FullLogCollector(const launch::Arena& arena, std::filesystem::path folder)
     : arena_(arena), folder_(std::move(folder)), thread_(base::optional_thread([this] { run(); })) {}
 
-FullLog::~FullLog() { stop(); }
+FullLogCollector::~FullLogCollector() { stop(); }
 
-void FullLog::stop() {
+void FullLogCollector::stop() {
   stopping_.store(true, std::memory_order_release);
   if (thread_.joinable()) thread_.join();
 }
 
-void FullLog::run() {
+void FullLogCollector::run() {
   auto flushed = std::chrono::steady_clock::now();
   while (!stopping_.load(std::memory_order_acquire)) {
     {
@@ -71,7 +71,7 @@ void FullLog::run() {
   }
 }
 
-void FullLog::look() {
+void FullLogCollector::look() {
   while (processes_.size() < arena_.claimed()) {
     processes_.push_back(std::make_unique<Logged>(arena_, processes_.size()));
   }
@@ -80,7 +80,7 @@ void FullLog::look() {
   }
 }
 
-void FullLog::catch_up() {
+void FullLogCollector::catch_up() {
   const std::lock_guard lock(mutex_);
   // look() writes the records that the previous call fetched. The newest records therefore need two calls.
   look();
@@ -90,7 +90,7 @@ void FullLog::catch_up() {
   }
 }
 
-std::vector<base::Error> FullLog::give_up() {
+std::vector<base::Error> FullLogCollector::give_up() {
   const std::lock_guard lock(mutex_);
   std::vector<base::Error> said;
   for (const auto& process : processes_) {
@@ -101,7 +101,7 @@ std::vector<base::Error> FullLog::give_up() {
   return said;
 }
 
-std::vector<base::Error> FullLog::finish() {
+std::vector<base::Error> FullLogCollector::finish() {
   stop();
   look();
   std::vector<base::Error> failures;
@@ -116,7 +116,7 @@ std::vector<base::Error> FullLog::finish() {
   return failures;
 }
 
-std::uint64_t FullLog::lost() const {
+std::uint64_t FullLogCollector::lost() const {
   std::uint64_t lost = 0;
   for (const auto& process : processes_) lost += process->writer ? process->writer->lost() : 0;
   return lost;

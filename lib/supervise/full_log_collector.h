@@ -14,12 +14,12 @@
 
 namespace cudadiag::supervise {
 
-class FullLog {
+class FullLogCollector {
  public:
-  FullLog(const launch::Arena& arena, std::filesystem::path folder);
-  ~FullLog();
-  FullLog(const FullLog&) = delete;
-  FullLog& operator=(const FullLog&) = delete;
+  FullLogCollector(const launch::Arena& arena, std::filesystem::path folder);
+  ~FullLogCollector();
+  FullLogCollector(const FullLogCollector&) = delete;
+  FullLogCollector& operator=(const FullLogCollector&) = delete;
 
   // Writes out every call of the target that has returned so far.
   void catch_up();

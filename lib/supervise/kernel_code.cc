@@ -239,18 +239,18 @@ std::vector<std::string> kernels_of(const ElfImage& image) {
   return kernels;
 }
 
-std::optional<KernelCode> kernel_code(const ElfImage& image, const std::string& kernel) {
+std::optional<KernelInstructions> kernel_code(const ElfImage& image, const std::string& kernel) {
   const auto code = image.named(std::string(kCode) + kernel), facts = image.named(std::string(kFacts) + kernel);
   if (!code || !facts) return std::nullopt;
   const evidence::KernelFacts known = evidence::read_kernel_facts(image.contents(*facts));
   if (known.bytes == 0) return std::nullopt;
   std::vector<std::uint32_t> begins;
   for (const auto& parameter : known.parameters) begins.push_back(parameter.offset);
-  return KernelCode{architecture_of(image.file()),
-                    {known.offset, known.bytes},
-                    std::move(begins),
-                    calls_of(image),
-                    image.contents(*code)};
+  return KernelInstructions{architecture_of(image.file()),
+                            {known.offset, known.bytes},
+                            std::move(begins),
+                            calls_of(image),
+                            image.contents(*code)};
 }
 
 namespace {

@@ -35,7 +35,7 @@ std::string failing_instruction(const evidence::FunctionCode& code, const std::s
 std::optional<base::Error> store_failing_code(const std::string& dump, session::SessionWriter& writer,
                                               const std::vector<std::string>& command);
 
-struct KernelCode {
+struct KernelInstructions {
   std::string architecture;  // in nvdisasm's form: "SM90a"
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // the offset of each parameter, relative to the first
@@ -48,7 +48,7 @@ struct KernelCode {
 std::string read_cubin(const std::filesystem::path& file, std::uint64_t most);
 // Returns the mangled names of the kernels in the image.
 std::vector<std::string> kernels_of(const evidence::ElfImage& image);
-std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
+std::optional<KernelInstructions> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
 
 // Finds the source lines of two instructions of a kernel in the images in `modules`, and stores them in the race.
 void add_lines(session::KernelRace& race, const std::string& kernel, const std::filesystem::path& modules);

@@ -200,7 +200,7 @@ const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
   return so_far;
 }
 
-void KernelModes::read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const {
+void KernelModes::read(const KernelInstructions& code, sass::ZeroWords zeros, Read& to) const {
   std::string text = disassembled(disassembler_, code.architecture, code.instructions.all());
   if (zeros == 0) {
     to.ranges.push_back(std::make_shared<const sass::ByteRanges>(std::move(text), code.bank, code.calls));

@@ -86,7 +86,7 @@ class KernelModes {
   std::optional<sass::Mode> known_mode(const Wanted& wanted, std::uint32_t parameter, const sass::LiveWords& live);
   Known& known(const Wanted& wanted, std::filesystem::file_time_type newest);
   const Read& look(const Wanted& wanted);
-  void read(const KernelCode& code, sass::ZeroWords zeros, Read& to) const;
+  void read(const KernelInstructions& code, sass::ZeroWords zeros, Read& to) const;
   void index_new_modules();
 
   const std::filesystem::path modules_;

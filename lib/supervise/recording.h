@@ -96,12 +96,12 @@ class Recording {
 
   // Sets the log that is stored with the areas. `log` must exist until close(). If the disk has no room for both the
   // log and the areas, the log is removed.
-  void use_full_log(FullLog* log) { full_log_ = log; }
+  void use_full_log(FullLogCollector* log) { full_log_ = log; }
   // Once a process has failed, adds a note for each Xid. `xids` must exist until note_end() has returned.
   void use_xids(launch::XidEvents* xids) { xids_ = xids; }
 
   // Lists the program's folders before it starts, so that reruns can begin as this run does.
-  void note_beginning() { beginning_ = Beginning::list(options_.command); }
+  void note_beginning() { beginning_ = FoldersAtStart::list(options_.command); }
 
   // Reads into the session what has been recorded so far.
   void read();
@@ -167,7 +167,7 @@ class Recording {
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
-  std::optional<Beginning> beginning_;
+  std::optional<FoldersAtStart> beginning_;
   session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()
@@ -179,7 +179,7 @@ class Recording {
   std::string disassembler_;  // for the code of kernels that may have failed; empty if no code is read
   std::vector<std::string> read_kernels_;
   std::vector<session::KernelCode> kernel_code_;  // code of `read_kernels_`
-  FullLog* full_log_ = nullptr;
+  FullLogCollector* full_log_ = nullptr;
   launch::XidEvents* xids_ = nullptr;
   std::optional<base::Error> refusal_, no_session_;
   std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed

@@ -55,10 +55,10 @@ class RunListener {
 struct Onlookers {
   std::optional<double> hang_after;  // seconds
   std::filesystem::path dumps;       // see HangWatch
-  FullLog* full_log = nullptr;
+  FullLogCollector* full_log = nullptr;
   RaceWatch* stop_on_race = nullptr;  // ends the target at the first race
   StallWatch* stalls = nullptr;
-  UnreachedWatch* unreached = nullptr;
+  UnrecordedWatch* unreached = nullptr;
 };
 
 class RunWatch {

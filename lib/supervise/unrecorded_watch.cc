@@ -100,20 +100,20 @@ const std::string* value_in(const std::vector<launch::Variable>& variables, cons
 
 }  // namespace
 
-struct UnreachedWatch::Why {
+struct UnrecordedWatch::Why {
   base::Error reason;
   milliseconds patience{0};  // how long it must have been so
 };
 
-UnreachedWatch::UnreachedWatch(const launch::Target& target, Recording& recording)
+UnrecordedWatch::UnrecordedWatch(const launch::Target& target, Recording& recording)
     : target_(target), recording_(recording), next_(Clock::now() + kFirstPause), pause_(kFirstPause) {}
 
-milliseconds UnreachedWatch::interval() const {
+milliseconds UnrecordedWatch::interval() const {
   const auto left = std::chrono::ceil<milliseconds>(next_ - Clock::now());
   return std::max(left, milliseconds(1));
 }
 
-std::vector<std::string> UnreachedWatch::look() {
+std::vector<std::string> UnrecordedWatch::look() {
   std::vector<std::string> news;
   const Clock::time_point begin = Clock::now();
   if (begin < next_) return news;
@@ -126,7 +126,7 @@ std::vector<std::string> UnreachedWatch::look() {
   return news;
 }
 
-std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_point now) {
+std::optional<std::string> UnrecordedWatch::look_at(pid_t process, Clock::time_point now) {
   if (recorded_.contains(static_cast<std::uint32_t>(process)) || !launch::has_opened_gpu(process)) return std::nullopt;
   const Key key{process, base::state_of(process).start};
   if (told_.contains(key)) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<std::string> UnreachedWatch::look_at(pid_t process, Clock::time_po
   return name(key, std::move(text));
 }
 
-std::vector<std::string> UnreachedWatch::finish() {
+std::vector<std::string> UnrecordedWatch::finish() {
   std::vector<std::string> news;
   for (const auto& [key, suspect] : suspects_) {
     if (suspect.text.empty() || told_.contains(key) || is_recorded(suspect.own_pid)) continue;
@@ -158,13 +158,13 @@ std::vector<std::string> UnreachedWatch::finish() {
   return news;
 }
 
-std::optional<std::string> UnreachedWatch::name(const Key& key, std::string text) {
+std::optional<std::string> UnrecordedWatch::name(const Key& key, std::string text) {
   told_.insert(key);
   if (told_.size() > kNamed) return ++unnamed_, std::nullopt;
   return text;
 }
 
-bool UnreachedWatch::is_recorded(std::uint32_t own_pid) {
+bool UnrecordedWatch::is_recorded(std::uint32_t own_pid) {
   const launch::Arena* arena = recording_.arena();
   // Reads every area again, because the process may have taken over the area of an earlier one (wire/area.h).
   for (std::size_t index = 0; arena != nullptr && index < arena->claimed(); ++index) {
@@ -184,7 +184,7 @@ bool UnreachedWatch::is_recorded(std::uint32_t own_pid) {
   return false;
 }
 
-bool UnreachedWatch::descends_from_recorded(pid_t process) {
+bool UnrecordedWatch::descends_from_recorded(pid_t process) {
   const pid_t own = ::getpid();
   for (pid_t parent = base::state_of(process).parent; parent > 1 && parent != own;) {
     if (is_recorded(identity_of(parent).own_pid)) return true;
@@ -193,7 +193,7 @@ bool UnreachedWatch::descends_from_recorded(pid_t process) {
   return false;
 }
 
-std::optional<UnreachedWatch::Why> UnreachedWatch::why_unreached(pid_t process) {
+std::optional<UnrecordedWatch::Why> UnrecordedWatch::why_unreached(pid_t process) {
   const std::vector<launch::Variable>& set = recording_.variables();
   if (set.empty()) return Why{{recording_.manifest().unrecorded, ""}};
   const StartEnvironment environment(process);
@@ -234,7 +234,7 @@ std::optional<UnreachedWatch::Why> UnreachedWatch::why_unreached(pid_t process) 
   return why_not_loaded(process, library);
 }
 
-std::optional<UnreachedWatch::Why> UnreachedWatch::why_not_loaded(pid_t process, const std::string& library) {
+std::optional<UnrecordedWatch::Why> UnrecordedWatch::why_not_loaded(pid_t process, const std::string& library) {
   const bool loaded = launch::has_mapped(process, recording_.recorder().filename().string());
   // A fork of a recorded process has its libraries and files, but cannot use CUDA.
   const bool is_orphan = process != target_.pid() && base::state_of(process).parent == ::getpid();

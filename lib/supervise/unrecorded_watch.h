@@ -21,10 +21,10 @@
 
 namespace cudadiag::supervise {
 
-class UnreachedWatch {
+class UnrecordedWatch {
  public:
   // Both must outlive this object.
-  UnreachedWatch(const launch::Target& target, Recording& recording);
+  UnrecordedWatch(const launch::Target& target, Recording& recording);
 
   // Checks the target's processes, if a check is due. Returns a sentence about each process found since the last call.
   // After the first few, processes are only counted.

@@ -39,7 +39,7 @@ Quotation quotation(int first, int line, int last) {
   return quotation;
 }
 
-DrawnOperation operation(std::size_t column, session::Work work, const char* kernel, int line, Progress progress,
+DrawnOperation operation(std::size_t column, session::Work work, const char* kernel, int line, DrawnProgress progress,
                          bool written) {
   DrawnOperation drawn;
   drawn.column = column;
@@ -62,16 +62,16 @@ Timeline timeline() {
   timeline.streams = {{"the default stream",
                        1840,
                        3,
-                       {operation(0, Work::memset, "", 38, Progress::finished, true),
-                        operation(2, Work::kernel, "scale(float*)", 39, Progress::finished, true),
-                        operation(3, Work::kernel, "gather(long*)", 41, Progress::failed, false),
-                        operation(5, Work::kernel, "gemm(float*)", 42, Progress::not_run, false)}},
+                       {operation(0, Work::memset, "", 38, DrawnProgress::finished, true),
+                        operation(2, Work::kernel, "scale(float*)", 39, DrawnProgress::finished, true),
+                        operation(3, Work::kernel, "gather(long*)", 41, DrawnProgress::failed, false),
+                        operation(5, Work::kernel, "gemm(float*)", 42, DrawnProgress::not_run, false)}},
                       {"stream 0x55d0c8",
                        0,
                        0,
-                       {operation(1, Work::copy, "", 45, Progress::finished, true),
-                        operation(4, Work::kernel, "attention_forward(float*)", 46, Progress::suspected, false),
-                        operation(6, Work::wait, "", 47, Progress::not_known, false)}}};
+                       {operation(1, Work::copy, "", 45, DrawnProgress::finished, true),
+                        operation(4, Work::kernel, "attention_forward(float*)", 46, DrawnProgress::suspected, false),
+                        operation(6, Work::wait, "", 47, DrawnProgress::not_known, false)}}};
   return timeline;
 }
 
@@ -161,7 +161,7 @@ std::string example() {
     const std::size_t column = drawn.streams[0].operations.size();
     const bool fails = column + 1 == drawn.columns;
     drawn.streams[0].operations.push_back(operation(column, *kernel == '\0' ? Work::copy : Work::kernel, kernel, line,
-                                                    fails ? Progress::failed : Progress::finished, !fails));
+                                                    fails ? DrawnProgress::failed : DrawnProgress::finished, !fails));
     drawn.streams[0].operations.back().location.file = report.findings[0].location.file;
   }
   return write_html(report, {pictures}, {nullptr, "1.0.0"});

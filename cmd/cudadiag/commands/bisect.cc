@@ -39,7 +39,7 @@ struct BisectOptions {
   std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
-  std::optional<analyse::Reach> reach;
+  std::optional<analyse::WindowReach> reach;
   WindowChoice window;
   bool isolated = false;  // rerun the program so that it cannot change anything outside the rerun
   bool foreign = false;   // run the command even if the session may belong to another user
@@ -228,8 +228,9 @@ int carry_out(const BisectOptions& options) {
 }
 
 void add_windows(CLI::App* command, BisectOptions& bisect) {
-  const Words<analyse::Reach> reaches = {
-      {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
+  const Words<analyse::WindowReach> reaches = {{"calls", analyse::WindowReach::calls},
+                                               {"sites", analyse::WindowReach::sites},
+                                               {"all", analyse::WindowReach::everything}};
   const std::vector<CLI::Option*> windows = {
       add_word(command, "--window", bisect.reach, reaches,
                "wait for the suspects' calls, all calls on their lines, or every operation"),

@@ -77,7 +77,7 @@ int carry_out(const CoreOptions& options) {
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  const std::vector<std::string> lines = access ? diagnose::describe(*access) : std::vector<std::string>();
+  const std::vector<std::string> lines = access ? diagnose::access_lines(*access) : std::vector<std::string>();
   report::Page page;
   page.add({.lines = evidence::describe(testimony, instruction, lines), .wide = report::Wide::stays});
   if (debugger) {

@@ -256,7 +256,7 @@ class WatchedRun {
     } else if (recording_.arena() != nullptr) {
       stalls_.emplace(*recording_.arena(), options_.hang_report);
     }
-    supervise::UnreachedWatch unreached(*target_, recording_);
+    supervise::UnrecordedWatch unreached(*target_, recording_);
     const std::filesystem::path dumps =
         recording_.may_be_dumped() ? recording_.writer()->pass_folder() : std::filesystem::path();
     watch_->wait({options_.hang_after, dumps, full_log_.get(), options_.stop_on_race ? races_.get() : nullptr,
@@ -300,7 +300,7 @@ class WatchedRun {
 
   // Returns null if the user did not request a full log. If a full log is impossible, prints the reason and returns
   // null.
-  std::unique_ptr<supervise::FullLog> keep_full_log() {
+  std::unique_ptr<supervise::FullLogCollector> keep_full_log() {
     if (!options_.recording.full_log) return nullptr;
     if (recording_.arena() == nullptr) {
       say("--full-log has no effect: the recording is not in shared memory; to find out why: cudadiag doctor");
@@ -310,7 +310,7 @@ class WatchedRun {
       say("--full-log has no effect: no session can be written; choose a folder with -o FOLDER");
       return nullptr;
     }
-    return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());
+    return std::make_unique<supervise::FullLogCollector>(*recording_.arena(), recording_.writer()->pass_folder());
   }
 
   const RunOptions& options_;
@@ -321,7 +321,7 @@ class WatchedRun {
   std::optional<launch::Target> target_;
   std::optional<supervise::RunWatch> watch_;
   std::unique_ptr<supervise::RaceWatch> races_;
-  std::unique_ptr<supervise::FullLog> full_log_;
+  std::unique_ptr<supervise::FullLogCollector> full_log_;
   std::optional<launch::XidEvents> xids_;
   std::optional<supervise::StallWatch> stalls_;
   std::vector<std::uint32_t> outliving_;

@@ -302,8 +302,8 @@ Parting by_kernels(JobSessions& job, bool hangs) {
   if (!ranks) return Parting{};
   return Parting{{}, diagnose::ranks_part(*ranks, [&](std::size_t process) {
                    OpenSession& open = job.open(*owners[process].session);
-                   return diagnose::Recorded{open.session, open.session.processes[owners[process].process],
-                                             open.state.symbolizer()};
+                   return diagnose::RecordedRank{open.session, open.session.processes[owners[process].process],
+                                                 open.state.symbolizer()};
                  })};
 }
 

@@ -274,7 +274,7 @@ std::string window_of_session(const std::string& name, const std::optional<std::
   const fs::path folder = taken(session::find_session(session::roots_to_read(output), name));
   const session::Session session = taken(session::open_session(folder));
   // The window covers all calls on the suspects' lines, because nobody can predict which call of a long job will fail.
-  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
+  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::WindowReach::sites);
   if (window.text.empty()) {
     throw Error{"the session " + session.folder.string() + " has no suspects to wait for",
                 "choose a session with an asynchronous failure from cudadiag list"};

@@ -58,7 +58,7 @@ struct OriginStep {
   Location location{};
 };
 
-struct Origin {
+struct ValueOrigin {
   std::vector<OriginStep> steps;    // the origin first, then the lines that passed the value on; never empty
   std::vector<std::int64_t> index;  // index of the bad element in the argument
   analyse::Fact known_by = analyse::Fact::matched;  // measured if the rerun saw the value appear or enter the program

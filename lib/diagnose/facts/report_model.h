@@ -393,7 +393,7 @@ struct Finding {
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
   std::vector<Argument> arguments;
-  std::optional<Origin> origin;
+  std::optional<ValueOrigin> origin;
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // oldest first

@@ -56,12 +56,12 @@ const char* host_memory_at(std::uint64_t address) {
   return address >= 0x7ffc'0000'0000 && address < 0x8000'0000'0000 ? "stack" : nullptr;
 }
 
-Placement where_is(const std::optional<Reach>& reach, const OperationArgument* through, bool all_known) {
+Placement where_is(const std::optional<AccessAddresses>& addresses, const OperationArgument* through, bool all_known) {
   if (through != nullptr) {
     if (const Relation relation = by_pointer(*through); relation != Relation::unknown) return {relation};
   }
-  if (!reach) return {};
-  const auto first = static_cast<std::uint64_t>(reach->first), last = static_cast<std::uint64_t>(reach->last);
+  if (!addresses) return {};
+  const auto first = static_cast<std::uint64_t>(addresses->first), last = static_cast<std::uint64_t>(addresses->last);
   const bool has_memory = through != nullptr && through->where.allocation != nullptr;
   if (!has_memory && first >= kBeyondAddresses && last >= first) return {Relation::never_allocated};
   if (!has_memory && last < kLowestAddress)
@@ -69,8 +69,8 @@ Placement where_is(const std::optional<Reach>& reach, const OperationArgument* t
   if (through == nullptr) return {is_of_host(first) && is_of_host(last) ? Relation::host : Relation::unknown};
   if (!has_memory) return {all_known ? Relation::never_allocated : Relation::unknown};
   const auto begin = static_cast<std::int64_t>(through->where.allocation->address);
-  return where_in({reach->first - begin, reach->last - begin, static_cast<std::int64_t>(through->where.bytes)},
-                  reach->bytes);
+  return where_in({addresses->first - begin, addresses->last - begin, static_cast<std::int64_t>(through->where.bytes)},
+                  addresses->bytes);
 }
 
 Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes) {

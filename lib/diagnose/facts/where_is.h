@@ -38,7 +38,7 @@ inline constexpr std::uint64_t kBeyondAddresses = std::uint64_t{1} << 48;  // CU
 const char* host_memory_at(std::uint64_t address);
 
 // The addresses of one access, or of the same access by several threads.
-struct Reach {
+struct AccessAddresses {
   std::int64_t first = 0, last = 0;  // the lowest and the highest address at which an access begins
   std::uint32_t bytes = 0;           // of each access; 0 if unknown
 };
@@ -56,10 +56,11 @@ struct Placement {
   bool overflow = false;  // 2^32 elements nearer, the access would be inside: a 32-bit index overflowed
 };
 
-// `reach`: nullopt if the address is unknown; then only relations that hold for every address are found. `through`: the
+// `addresses`: nullopt if they are unknown; then only relations that hold for every address are found. `through`: the
 // pointer from which the address was computed, as recorded; null if there is none, for example if the kernel read it
 // from memory. `all_known`: every allocation of the process was recorded.
-Placement where_is(const std::optional<Reach>& reach, const analyse::OperationArgument* through, bool all_known);
+Placement where_is(const std::optional<AccessAddresses>& addresses, const analyse::OperationArgument* through,
+                   bool all_known);
 
 // The same for an offset in a block's shared memory, which has this many bytes (0 if unknown).
 Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes);

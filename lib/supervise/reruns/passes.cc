@@ -54,7 +54,7 @@ auto* find_unchecked(Passes& passes) {
   return found == passes.rend() || found->debugger ? nullptr : &*found;
 }
 
-void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
+void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SanitizerKernels& kernels) {
   const std::string* name = candidate.node != nullptr ? session::by_id(record.functions, candidate.node->function)
                                                       : session::kernel_at(record, candidate.operation->site);
   const bool of_graph = candidate.operation->kind == wire::operation::Kind::graph;
@@ -73,7 +73,7 @@ bool memcheck_may_help(const analyse::Failure& failure) {
 // Python can be saved.
 bool adds_proof(const Known& known) {
   const RerunPlan& plan = known.plan;
-  return plan.window || plan.reach == analyse::Reach::everything || wants_proof(known.analysis) ||
+  return plan.window || plan.reach == analyse::WindowReach::everything || wants_proof(known.analysis) ||
          (plan.options.save_inputs && any_failure(known.analysis, [](const analyse::Failure& failure) {
             return is_async(failure) && is_python(failure);
           }));
@@ -293,9 +293,9 @@ bool wants_races(const session::Session& session) {
   return !was_made(session.manifest, PassKind::races) && !racing_lines(session, 0).empty();
 }
 
-SuspectedKernels suspected_kernels(const Analysis& analysis) {
+SanitizerKernels sanitizer_kernels(const Analysis& analysis) {
   constexpr std::size_t kMost = 8;
-  SuspectedKernels kernels;
+  SanitizerKernels kernels;
   for (const analyse::Failure& failure : analysis.failures) {
     if (!memcheck_may_help(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {

@@ -113,13 +113,13 @@ bool wants_races(const session::Session& session);
 // Returns whether the session has a pass of this kind. Ignores a pass that was cut short and left no dump.
 bool was_made(const session::Manifest& manifest, session::PassKind kind);
 
-struct SuspectedKernels {
+struct SanitizerKernels {
   std::vector<std::string> names;  // mangled, most likely first
   bool all = true;                 // the failing kernel must be one of these
 };
 
 // Finds the first failure of a kind that compute-sanitizer can detect. Returns the kernels that may have caused it.
-SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
+SanitizerKernels sanitizer_kernels(const analyse::Analysis& analysis);
 
 // Why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };

@@ -68,7 +68,7 @@ struct RerunOptions {
 
 struct RerunPlan {
   RerunOptions options;
-  std::optional<analyse::Reach> reach{};         // a fixed reach; by default, it grows
+  std::optional<analyse::WindowReach> reach{};   // a fixed reach; by default, it grows
   std::optional<analyse::RerunWindow> window{};  // a window that the user chose
   const launch::Input* input = nullptr;          // null for /dev/null
   bool isolated = false;                         // the reruns are isolated, so they can change nothing

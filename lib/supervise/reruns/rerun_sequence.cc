@@ -22,7 +22,7 @@ namespace cudadiag::supervise {
 namespace {
 
 using analyse::Analysis;
-using analyse::Reach;
+using analyse::WindowReach;
 using session::PassKind;
 using Outcome = analyse::Rerun::Outcome;
 using Problem = RerunProblem::Kind;
@@ -99,7 +99,7 @@ class RerunSequence {
   void note_beginning(RerunResult& result) {
     std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(result.not_hidden, path) > 0; });
     seen_.insert(seen_.end(), result.not_hidden.begin(), result.not_hidden.end());
-    Beginning::Since all = since_;
+    FoldersAtStart::Since all = since_;
     all.changed.insert(all.changed.end(), seen_.begin(), seen_.end());
     for (const auto& path : otherwise(all)) result.pass.otherwise.push_back(path.string());
     if (!hides_) return;
@@ -169,7 +169,7 @@ class RerunSequence {
     RerunSpec spec = spec_of(PassKind::confirm);
     spec.dumps = dumps;
     if (saves) save_for_reruns(spec, kSavedWhileConfirming);
-    const auto window = traces ? analyse::rerun_window(analysis(), Reach::calls, true) : step.window;
+    const auto window = traces ? analyse::rerun_window(analysis(), WindowReach::calls, true) : step.window;
     const double patience = dumps ? kPatienceForDump * options_.patience : options_.patience;
     spec.window = with_patience(window.text, patience);
     if (spec.quiet_limit > 0) spec.quiet_limit += patience - options_.patience;
@@ -263,7 +263,7 @@ class RerunSequence {
                          [&](const auto& failure) { return analyse::shows_line_of(failure, again, eager); });
     });
     if (!tells) return;
-    const auto window = analyse::rerun_window(found, Reach::calls);
+    const auto window = analyse::rerun_window(found, WindowReach::calls);
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
     spec.values = suspect_lines(eager, found, seconds_for_values(), 0);
@@ -302,7 +302,7 @@ class RerunSequence {
 
   void sanitize() {
     RerunSpec spec = spec_of(PassKind::sanitize);
-    SuspectedKernels kernels = suspected_kernels(analysis());
+    SanitizerKernels kernels = sanitizer_kernels(analysis());
     if (kernels.names.empty()) return listener_.cannot({Problem::no_suspected_kernel});
     if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();
@@ -391,7 +391,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  Beginning::Since since_;                   // reruns do not see what it lists as made
+  FoldersAtStart::Since since_;              // reruns do not see what it lists as made
   std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;
   std::string note_;  // about since_
@@ -406,15 +406,15 @@ bool run_reruns(session::Session& session, diagnose::SessionState& state, sessio
 
 WindowSequence::WindowSequence(const RerunPlan& plan)
     : plan_(plan),
-      reach_(static_cast<int>(plan.reach.value_or(Reach::calls))),
-      last_(static_cast<int>(plan.reach.value_or(Reach::everything))) {}
+      reach_(static_cast<int>(plan.reach.value_or(WindowReach::calls))),
+      last_(static_cast<int>(plan.reach.value_or(WindowReach::everything))) {}
 
 std::optional<analyse::RerunWindow> WindowSequence::next_window(const analyse::Analysis& analysis) {
   const bool is_first = state_ == State::first;
   if (plan_.window) return is_first ? plan_.window : std::nullopt;
   if (is_first && !plan_.reach && !wants_proof(analysis) && !plan_.options.save_inputs) return std::nullopt;
   while (reach_ <= last_) {
-    auto window = analyse::rerun_window(analysis, static_cast<Reach>(reach_++));
+    auto window = analyse::rerun_window(analysis, static_cast<WindowReach>(reach_++));
     // A rerun with an empty window waits for nothing, and one with the same window as before adds nothing.
     if (!window.text.empty() && window.text != window_.text) return window;
   }

@@ -40,7 +40,7 @@ class WindowSequence {
 
   const RerunPlan& plan_;
   State state_ = State::first;
-  int reach_, last_;  // the next and the last analyse::Reach
+  int reach_, last_;  // the next and the last analyse::WindowReach
   analyse::RerunWindow window_;
   unsigned passed_ = 0;  // how many reruns in this window did not fail
   // The outcome of the rerun that read values and did not fail; nullopt if there was none. Reading the values may be

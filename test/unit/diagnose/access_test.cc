@@ -98,18 +98,19 @@ TEST_CASE("a bad load: 1 TiB after the parameter in every thread") {
   CHECK(parameter->number == 1);
   CHECK(parameter->byte == 0);
   CHECK(parameter->value == 0x7f211fe00000);
-  CHECK(describe(*access) == std::vector<std::string>{"load of 4 bytes at 0x80211fe00000, 1.00 TiB after parameter 1 "
-                                                      "(0x7f211fe00000), by block 0,0,0 thread 0,0,0"});
+  CHECK(access_lines(*access) ==
+        std::vector<std::string>{"load of 4 bytes at 0x80211fe00000, 1.00 TiB after parameter 1 "
+                                 "(0x7f211fe00000), by block 0,0,0 thread 0,0,0"});
 }
 
 TEST_CASE("a thread that is far from the others is named") {
   DumpAccess dump = dump_at({0, 4, std::int64_t{1} << 30});
-  CHECK(describe(dump) ==
+  CHECK(access_lines(dump) ==
         std::vector<std::string>{
             "load of 4 bytes at 0x7f0000000000, the value of parameter 1, by block 2,0,0 thread 0,0,0",
             "farthest at 0x7f0040000000, 1.00 GiB after parameter 1 (0x7f0000000000), by block 2,0,0 thread 2,0,0"});
   dump.lanes.pop_back();
-  CHECK(describe(dump).size() == 1);
+  CHECK(access_lines(dump).size() == 1);
 }
 
 TEST_CASE("a misaligned store: one byte after the parameter") {
@@ -122,7 +123,7 @@ TEST_CASE("a misaligned store: one byte after the parameter") {
   CHECK(access->lanes[3].address == 0x7fb937e00004);
   CHECK(only_parameter(*access)->value == 0x7fb937e00000);
   // Every fourth address happens to be aligned. The first misaligned address is reported.
-  const Access found = joined(*access, nullptr, false);
+  const Access found = recorded_access(*access, nullptr, false);
   CHECK(found.relation == Relation::misaligned);
   CHECK(found.distance == 1);
   CHECK(found.thread == std::array{0u, 0u, 0u});
@@ -137,7 +138,7 @@ TEST_CASE("shared memory: 4 MiB past the end of 2 KiB") {
   REQUIRE(access->lanes.size() == 32);
   CHECK(access->lanes[31].address == 0x400400);
   CHECK(access->parameters.empty());
-  const Access found = joined(*access, nullptr, true);
+  const Access found = recorded_access(*access, nullptr, true);
   CHECK(found.relation == Relation::past_end);
   CHECK(found.distance == 0x400400 - 2048);
   CHECK(found.threads == 32);
@@ -163,16 +164,16 @@ TEST_CASE("stores whose warps had exited: only the parameter is known") {
     REQUIRE(only_parameter(*access) != nullptr);
     CHECK(only_parameter(*access)->number == 1);
     CHECK_FALSE(only_parameter(*access)->value);
-    CHECK(describe(*access) ==
+    CHECK(access_lines(*access) ==
           std::vector<std::string>{"store of 4 bytes through parameter 1; its address is unknown"});
     Recorded recorded(4096);
-    CHECK(joined(*access, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::unknown);
     recorded.argument.where.state = analyse::Whereabouts::State::freed;
-    CHECK(joined(*access, &recorded.argument, true).relation == Relation::freed);
+    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::freed);
     recorded.argument = {};
     recorded.argument.word = 0;
     recorded.argument.pointer = 0;
-    CHECK(joined(*access, &recorded.argument, true).relation == Relation::null);
+    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::null);
   }
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("an assertion is not an access") { CHECK_FALSE(access_in("trap", "fill
 
 TEST_CASE("an address past the end, relative to the parameter in another run") {
   const Recorded recorded(4096);
-  const Access access = joined(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, true);
+  const Access access = recorded_access(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, true);
   CHECK(access.relation == Relation::past_end);
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
@@ -190,28 +191,28 @@ TEST_CASE("an address past the end, relative to the parameter in another run") {
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);
   SUBCASE("the last bytes of an access count") {
-    CHECK(joined(dump_at({4094}), &recorded.argument, true).relation == Relation::past_end);
+    CHECK(recorded_access(dump_at({4094}), &recorded.argument, true).relation == Relation::past_end);
   }
   SUBCASE("a pointer into the middle leaves less room") {
     const Recorded middle(4096, 4000);
-    CHECK(joined(dump_at({96}), &middle.argument, true).relation == Relation::past_end);
-    CHECK(joined(dump_at({92}), &middle.argument, true).relation == Relation::inside);
-    CHECK(joined(dump_at({-4000}), &middle.argument, true).relation == Relation::inside);
-    CHECK(joined(dump_at({-4001}), &middle.argument, true).relation == Relation::before);
+    CHECK(recorded_access(dump_at({96}), &middle.argument, true).relation == Relation::past_end);
+    CHECK(recorded_access(dump_at({92}), &middle.argument, true).relation == Relation::inside);
+    CHECK(recorded_access(dump_at({-4000}), &middle.argument, true).relation == Relation::inside);
+    CHECK(recorded_access(dump_at({-4001}), &middle.argument, true).relation == Relation::before);
   }
   SUBCASE("no distance without the parameter's value") {
     DumpAccess dump = dump_at({4096});
     dump.parameters[0].value.reset();
-    CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
   }
   SUBCASE("no distance without a recording") {
-    CHECK(joined(dump_at({4096}), nullptr, false).relation == Relation::unknown);
+    CHECK(recorded_access(dump_at({4096}), nullptr, false).relation == Relation::unknown);
   }
 }
 
 TEST_CASE("an address before the beginning") {
   const Recorded recorded(4096);
-  const Access access = joined(dump_at({-4, 0}), &recorded.argument, true);
+  const Access access = recorded_access(dump_at({-4, 0}), &recorded.argument, true);
   CHECK(access.relation == Relation::before);
   CHECK(access.distance == 4);
   CHECK(access.threads == 1);
@@ -220,24 +221,25 @@ TEST_CASE("an address before the beginning") {
 TEST_CASE("a 32-bit index overflow is reported only if 2^32 elements explain the address") {
   constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // 2^32 elements of 4 bytes each
   const Recorded large(3ull << 32 << 2);
-  CHECK(joined(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
+  CHECK(recorded_access(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
   const Recorded small(4096);
-  CHECK_FALSE(joined(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
-  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // the index is -1 as an unsigned 32-bit number
-  CHECK_FALSE(joined(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
+  CHECK_FALSE(recorded_access(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
+  CHECK(recorded_access(dump_at({kWrap - 4}), &small.argument, true)
+            .overflow);  // the index is -1 as an unsigned 32-bit number
+  CHECK_FALSE(recorded_access(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
 }
 
 TEST_CASE("null, freed memory, and memory that was never allocated") {
   DumpAccess null = dump_at({0});
   null.parameters[0].value = 0;
   null.lanes[0].address = 16;
-  CHECK(joined(null, nullptr, false).relation == Relation::null);
+  CHECK(recorded_access(null, nullptr, false).relation == Relation::null);
   Recorded recorded(4096);
   recorded.argument.where.state = analyse::Whereabouts::State::freed;
-  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::freed);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::freed);
   recorded.argument.where = {};
-  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::never_allocated);
-  CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
 // A thread that skips the instruction still has an older value in the registers of the address.
@@ -245,13 +247,13 @@ TEST_CASE("a null address is not computed from a pointer that is not null") {
   const Recorded recorded(4096);
   DumpAccess dump = dump_at({0, 0, 8192});
   dump.lanes[0].address = dump.lanes[1].address = 0;
-  Access access = joined(dump, &recorded.argument, true);
+  Access access = recorded_access(dump, &recorded.argument, true);
   CHECK(access.relation == Relation::past_end);
   CHECK(access.threads == 1);
   CHECK(access.others == 2);
   CHECK(access.thread == std::array{2u, 0u, 0u});
   dump.lanes.pop_back();
-  access = joined(dump, &recorded.argument, true);
+  access = recorded_access(dump, &recorded.argument, true);
   CHECK(access.relation == Relation::unknown);
   CHECK_FALSE(access.address);
 }
@@ -281,19 +283,19 @@ TEST_CASE("an address in the host's heap, and an impossible address") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
   dump.lanes[0].address = 0x55aa00001008;
-  CHECK(joined(dump, nullptr, false).relation == Relation::host);
+  CHECK(recorded_access(dump, nullptr, false).relation == Relation::host);
   dump.parameters[0].value = 0x7f1200001000;
   dump.lanes[0].address = 0x7f1200001008;
-  CHECK(joined(dump, nullptr, false).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, false).relation == Relation::unknown);
   dump.parameters[0].value = 0x100000;
   dump.lanes[0].address = 0x100008;
-  CHECK(joined(dump, nullptr, false).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump, nullptr, false).relation == Relation::never_allocated);
   SUBCASE("through a pointer that the kernel read from memory") {
     dump.parameters.clear();
     dump.lanes[0].address = 0x55aa00001008;
-    CHECK(joined(dump, nullptr, false).relation == Relation::host);
+    CHECK(recorded_access(dump, nullptr, false).relation == Relation::host);
     dump.lanes[0].address = 0x7f1200001008;
-    CHECK(joined(dump, nullptr, false).relation == Relation::unknown);
+    CHECK(recorded_access(dump, nullptr, false).relation == Relation::unknown);
   }
 }
 
@@ -302,13 +304,13 @@ TEST_CASE("a bulk copy must begin at a multiple of 16 bytes") {
   DumpAccess dump = dump_at({16, 24}, 0);
   dump.kind = AccessKind::copy;
   dump.misaligned = true;
-  const Access access = joined(dump, &recorded.argument, true);
+  const Access access = recorded_access(dump, &recorded.argument, true);
   CHECK(access.relation == Relation::misaligned);
   CHECK(access.distance == 8);
   CHECK(access.threads == 1);
   SUBCASE("its size or its address in shared memory may be misaligned instead") {
     dump.lanes.pop_back();
-    CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
   }
 }
 
@@ -440,23 +442,23 @@ TEST_CASE("an unknown address that the code computes from live memory is outside
   Recorded recorded(4096);
   diagnose::DumpAccess dump = dump_at({});
   dump.unknown = 32;
-  CHECK(joined(dump, &recorded.argument, true).outside);
-  CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
-  CHECK_FALSE(joined(dump, nullptr, true).outside);
+  CHECK(recorded_access(dump, &recorded.argument, true).outside);
+  CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
+  CHECK_FALSE(recorded_access(dump, nullptr, true).outside);
   dump.misaligned = true;
-  CHECK_FALSE(joined(dump, &recorded.argument, true).outside);
+  CHECK_FALSE(recorded_access(dump, &recorded.argument, true).outside);
   dump.misaligned = false;
   recorded.allocation.freed = 20;  // while the kernel may have been running
-  CHECK_FALSE(joined(dump, &recorded.argument, true).outside);
+  CHECK_FALSE(recorded_access(dump, &recorded.argument, true).outside);
 }
 
 TEST_CASE("an address of which only the upper half is known, and is 0, comes from a null pointer or a number") {
   diagnose::DumpAccess dump = dump_at({});
   dump.parameters.clear();
   dump.unknown = 32;
-  CHECK(joined(dump, nullptr, true).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, true).relation == Relation::unknown);
   dump.low = 32;
-  const Access access = joined(dump, nullptr, true);
+  const Access access = recorded_access(dump, nullptr, true);
   CHECK(access.relation == Relation::null);
   CHECK(access.threads == 32);
   CHECK_FALSE(access.address);
@@ -466,15 +468,15 @@ TEST_CASE("an address of more than 48 bits belongs to no memory") {
   diagnose::DumpAccess dump = dump_at({0});
   dump.parameters.clear();
   dump.lanes.front().address = std::uint64_t{1} << 48;
-  CHECK(joined(dump, nullptr, true).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump, nullptr, true).relation == Relation::never_allocated);
   --dump.lanes.front().address;
-  CHECK(joined(dump, nullptr, true).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, true).relation == Relation::unknown);
 }
 
 TEST_CASE("memory of another device") {
   Recorded recorded(4096);
   recorded.argument.out_of_reach = true;
-  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::other_device);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::other_device);
 }
 
 TEST_CASE("the user's line leads, not the inlined header") {

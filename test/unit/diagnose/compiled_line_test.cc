@@ -11,7 +11,7 @@
 namespace compiled_line_test {
 
 using namespace cudadiag;
-using diagnose::kernel_at;
+using diagnose::generated_kernel_at;
 using diagnose::line_of_nodes;
 using diagnose::SourceNode;
 
@@ -84,19 +84,19 @@ int line_in(const char* source, const std::vector<SourceNode>& nodes, bool by_in
 }  // namespace
 
 TEST_CASE("the nodes of the kernel launched at a line of a generated file") {
-  const auto fused = kernel_at(kGenerated, kFused);
+  const auto fused = generated_kernel_at(kGenerated, kFused);
   CHECK(names(fused) == std::vector<std::string>{"hidden", "scaled", "picked"});
   REQUIRE(fused.nodes.size() == 3);
   CHECK(fused.nodes[0].operators == std::vector<std::string>{"embedding"});
   CHECK(fused.nodes[2].operators == std::vector<std::string>{"index"});
-  CHECK(names(kernel_at(kGenerated, kLinear)) == std::vector<std::string>{"logits"});
+  CHECK(names(generated_kernel_at(kGenerated, kLinear)) == std::vector<std::string>{"logits"});
   // The line comes from a comment in the generated code. The nodes listed above this launch belong to the previous
   // launch.
-  const auto helper = kernel_at(kGenerated, kHelper);
+  const auto helper = generated_kernel_at(kGenerated, kHelper);
   CHECK(names(helper).empty());
   CHECK(helper.file == "/work/other.py");
   CHECK(helper.line == 7);
-  for (const int line : {0, -1, 10'000}) CHECK(names(kernel_at(kGenerated, line)).empty());
+  for (const int line : {0, -1, 10'000}) CHECK(names(generated_kernel_at(kGenerated, line)).empty());
 }
 
 TEST_CASE("a node's line is the one that assigns its variable") {

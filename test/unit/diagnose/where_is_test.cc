@@ -22,14 +22,14 @@ struct Pointer {
     argument.where = {State::live, &allocation, 4096};
   }
   Placement at(std::int64_t first, std::int64_t last, std::uint32_t bytes = 4) const {
-    return where_is(Reach{kBegin + first, kBegin + last, bytes}, &argument, true);
+    return where_is(AccessAddresses{kBegin + first, kBegin + last, bytes}, &argument, true);
   }
   cudadiag::session::Allocation allocation;
   OperationArgument argument;
 };
 
 Placement at_address(std::int64_t address, const OperationArgument* through = nullptr, bool all_known = false) {
-  return where_is(Reach{address, address, 4}, through, all_known);
+  return where_is(AccessAddresses{address, address, 4}, through, all_known);
 }
 
 OperationArgument pointing_to(std::uint64_t value) {

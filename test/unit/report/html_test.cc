@@ -106,11 +106,11 @@ TEST_CASE("a timeline has a box for each operation in the order of issue, and th
   DrawnOperation first, second, other;
   first.column = 0;
   first.work = second.work = session::Work::kernel;
-  first.progress = Progress::finished;
+  first.progress = DrawnProgress::finished;
   first.marked = first.marker_written = true;
   second.column = 2;
   second.kernel = "void scale(int)";
-  second.progress = Progress::failed;
+  second.progress = DrawnProgress::failed;
   second.marked = true;
   other.column = 1;
   other.work = session::Work::copy;

@@ -74,7 +74,7 @@ TEST_CASE("a session without a failure needs none, unless the user asks to wait 
   CHECK_FALSE(wants_reruns(considered.known()));
   CHECK(planned_reruns(considered.known()) == 0);
   CHECK_FALSE(wants_races(session));
-  considered.plan.reach = analyse::Reach::everything;
+  considered.plan.reach = analyse::WindowReach::everything;
   CHECK(planned_reruns(considered.known()) == 1);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("the rerun that confirms saves the launch if it also gets a dump, and 
   requested.plan.options.save_launch = true;
   CHECK_FALSE(requested.is_saved_while_confirming());  // a rerun of its own saves more memory
   LostAddress chosen;
-  chosen.plan.reach = analyse::Reach::everything;
+  chosen.plan.reach = analyse::WindowReach::everything;
   CHECK_FALSE(chosen.is_saved_while_confirming());
 }
 
@@ -251,18 +251,18 @@ TEST_CASE("the manual page has the table's words") {
 
 TEST_CASE("the suspected kernels are those of the candidates") {
   const session::Session session = failing_session(3);
-  const auto kernels = suspected_kernels(analyse::analyse(session));
+  const auto kernels = sanitizer_kernels(analyse::analyse(session));
   CHECK(kernels.all);
   CHECK(std::set<std::string>(kernels.names.begin(), kernels.names.end()) ==
         std::set<std::string>{"kernel1", "kernel2", "kernel3"});
   // memcheck does not report failed assertions.
   const session::Session assertion = failing_session(3, 710);
-  CHECK(suspected_kernels(analyse::analyse(assertion)).names.empty());
+  CHECK(sanitizer_kernels(analyse::analyse(assertion)).names.empty());
 }
 
 TEST_CASE("if there are too many kernels to list, the list is marked as incomplete") {
   const session::Session session = failing_session(9);
-  CHECK_FALSE(suspected_kernels(analyse::analyse(session)).all);
+  CHECK_FALSE(sanitizer_kernels(analyse::analyse(session)).all);
 }
 
 TEST_CASE("the debugger is run once for a dump") {

@@ -6,7 +6,7 @@
 namespace cudadiag::supervise {
 namespace {
 
-using analyse::Reach;
+using analyse::WindowReach;
 using Outcome = analyse::Rerun::Outcome;
 
 // Searches for the failing operation of one session.
@@ -28,7 +28,7 @@ class Search {
     rerun.disturbed = disturbed;
     windows_.note(rerun);
   }
-  std::string window(Reach reach) const { return analyse::rerun_window(analysis_, reach).text; }
+  std::string window(WindowReach reach) const { return analyse::rerun_window(analysis_, reach).text; }
 
   bool without_values = false;
 
@@ -41,7 +41,7 @@ class Search {
 
 TEST_CASE("the first window is the suspects' calls, and a proof ends the search") {
   Search search;
-  CHECK(search.next() == search.window(Reach::calls));
+  CHECK(search.next() == search.window(WindowReach::calls));
   search.note(Outcome::proven);
   CHECK(search.next().empty());
 }
@@ -50,18 +50,18 @@ TEST_CASE("a failure elsewhere widens the window, and so does waiting that was g
   Search search;
   search.next();
   search.note(Outcome::failed);
-  CHECK(search.next() == search.window(Reach::sites));
+  CHECK(search.next() == search.window(WindowReach::sites));
   search.note(Outcome::given_up);
-  CHECK(search.next() == search.window(Reach::everything));
+  CHECK(search.next() == search.window(WindowReach::everything));
   search.note(Outcome::failed);
   CHECK(search.next().empty());
 }
 
 TEST_CASE("a window that the user requested is the only one") {
   RerunPlan plan;
-  plan.reach = Reach::sites;
+  plan.reach = WindowReach::sites;
   Search search(plan);
-  CHECK(search.next() == search.window(Reach::sites));
+  CHECK(search.next() == search.window(WindowReach::sites));
   search.note(Outcome::failed);
   CHECK(search.next().empty());
 
@@ -78,7 +78,7 @@ TEST_CASE("reruns without a failure are repeated as many times as requested") {
   plan.options.repeat = 3;
   Search search(plan);
   for (int run = 0; run < 3; ++run) {
-    CHECK(search.next() == search.window(Reach::calls));
+    CHECK(search.next() == search.window(WindowReach::calls));
     search.note(run == 1 ? Outcome::not_reached : Outcome::did_not_fail);
   }
   CHECK(search.next().empty());
@@ -98,7 +98,7 @@ TEST_CASE("one rerun reads no values if reading them may be why the previous one
   search.next();
   CHECK_FALSE(search.without_values);
   search.note(Outcome::did_not_fail, true);
-  CHECK(search.next() == search.window(Reach::calls));
+  CHECK(search.next() == search.window(WindowReach::calls));
   CHECK(search.without_values);
   SUBCASE("it was not: the program does not fail either way") {
     search.note(Outcome::did_not_fail);
@@ -106,7 +106,7 @@ TEST_CASE("one rerun reads no values if reading them may be why the previous one
   }
   SUBCASE("it was: the program failed elsewhere, and further reruns read none") {
     search.note(Outcome::failed);
-    CHECK(search.next() == search.window(Reach::sites));
+    CHECK(search.next() == search.window(WindowReach::sites));
     CHECK(search.without_values);
   }
 }
@@ -117,14 +117,14 @@ TEST_CASE("no rerun repeats one that fails in another way with values and withou
   Search search(plan);
   search.next();
   search.note(Outcome::not_reached, true, true);
-  CHECK(search.next() == search.window(Reach::calls));
+  CHECK(search.next() == search.window(WindowReach::calls));
   SUBCASE("it fails in the same way") {
     search.note(Outcome::not_reached, false, true);
     CHECK(search.next().empty());
   }
   SUBCASE("it ends without an error") {
     search.note(Outcome::not_reached);
-    CHECK(search.next() == search.window(Reach::calls));
+    CHECK(search.next() == search.window(WindowReach::calls));
   }
 }
 
