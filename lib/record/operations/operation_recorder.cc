@@ -21,14 +21,15 @@ bool fits_record(const Call& call) {
          operation::Cluster::fit(call.cluster);
 }
 
-// Returns true for most launches: they have no clusters, and each dimension is within the limits of CUDA, and not close
-// to the limit of its field in a record.
+// Returns true for most launches: they have no clusters, and no number is 0, beyond the limits of CUDA, or close to the
+// limit of its field in a record. The few operations that this takes are part of every launch.
 bool is_usual(const Call& call) {
   const auto& [grid_x, grid_y, grid_z] = call.grid;
   const auto& [x, y, z] = call.block;
-  return static_cast<std::int32_t>(grid_x) > 0 &&
-         (((grid_y - 1) | (grid_z - 1)) >> 15 | ((x - 1) | (y - 1)) >> 10 | (z - 1) >> 6 | call.cluster[0] |
-          call.cluster[1] | call.cluster[2]) == 0;
+  const std::uint64_t threads = std::uint64_t{x} * y * z;
+  return static_cast<std::int32_t>(grid_x) > 0 && threads - 1 < 1024 &&
+         (((grid_y - 1) | (grid_z - 1)) >> 15 | z >> 6 | call.shared_bytes >> 18 | call.cluster[0] | call.cluster[1] |
+          call.cluster[2]) == 0;
 }
 
 // Returns false for an empty launch, and for one that exceeds the limits of every GPU. The driver rejects these without
@@ -37,9 +38,9 @@ bool can_run(const Call& call) {
   constexpr std::uint32_t kMostThreads = 1024, kMostSharedBytes = 227u << 10;
   const auto& [x, y, z] = call.block;
   const auto fits = [](std::uint32_t size, std::uint32_t most) { return size != 0 && size <= most; };
-  return (is_usual(call) || (fits(call.grid[0], INT32_MAX) && fits(call.grid[1], kMostBlocks) &&
-                             fits(call.grid[2], kMostBlocks) && fits(x, 1024) && fits(y, 1024) && fits(z, 64))) &&
-         x * y * z <= kMostThreads && call.shared_bytes <= kMostSharedBytes;
+  return fits(call.grid[0], INT32_MAX) && fits(call.grid[1], kMostBlocks) && fits(call.grid[2], kMostBlocks) &&
+         fits(x, 1024) && fits(y, 1024) && fits(z, 64) && x * y * z <= kMostThreads &&
+         call.shared_bytes <= kMostSharedBytes;
 }
 
 // Packs the numbers before the first store, so that the compiler need not check again whether they fit. Writes the
@@ -112,7 +113,7 @@ void OperationRecorder::enter(ThreadState& thread, std::uint32_t id, const CallR
     open.mark = dense || is_due(thread, site.ordinal);
   }
   const bool usual = rule.kind == Kind::kernel && is_usual(call);
-  const bool has_parameters = rule.kind == Kind::kernel && can_run(call);
+  const bool has_parameters = rule.kind == Kind::kernel && (usual || can_run(call));
   if (races != nullptr && !captured) [[unlikely]] {
     // Events have no site of their own.
     const bool lacks_site = site.site == 0 && races->compares(thread);
