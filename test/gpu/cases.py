@@ -298,7 +298,7 @@ CASES = [
     *[one_of("lightning_fit", kind, cause=("label-out-of-range",), needs=("torch", "lightning"))
       for kind in ("fit", "validate")],
     python("accelerate_loop", needs=("torch", "accelerate"), **UNSEEN_OUT_OF_RANGE),
-    python("registered_twice", **fails(712, (SYNC,), "inferred", cause=NO_CAUSE, unseen=True)),
+    python("registered_twice", **fails(712, (SYNC,), "inferred", cause=("already-pinned",), unseen=True)),
     python("shards", **fails(700, first=False, grade="inferred", cause=PAST_END, unseen=True)),
     *[one_of("geometric", layer, needs=("torch", "torch_geometric")) for layer in ("gcn", "sage", "own")],
     python("image_labels", needs=("torch", "timm"),

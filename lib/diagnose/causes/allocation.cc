@@ -170,8 +170,8 @@ const std::vector<Rule>& allocation_rules() {
        .texts = {"the host memory given to {call} is pinned already, in whole or in part"},
        .fix = {"pin each block once, and unpin it before pinning it again: "
                "{cuda:cudaHostUnregister|cuMemHostUnregister}",
-               "memory from {cuda:cudaMallocHost or cudaHostAlloc|cuMemAllocHost or cuMemHostAlloc}{torch: or "
-               "tensor.pin_memory()} is pinned from the start"},
+               "memory from {cuda:cudaMallocHost or cudaHostAlloc|cuMemAllocHost or cuMemHostAlloc} is pinned from the "
+               "start{torch:, and so are tensors after pin_memory()}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
       {.id = "texture-refused",
        .sure = Sure::often,
