@@ -94,8 +94,6 @@ FAR_LOAD = fails(700, kernel="far_load")
 FAR_STORE = fails(700, kernel="far_store")
 OUT_OF_RANGE = fails(710, cause=("index-out-of-range",))
 UNSEEN_OUT_OF_RANGE = {**OUT_OF_RANGE, "unseen": True}
-# The kernel computes a wrong address itself, so no rule can give a cause.
-NO_CAUSE = ("",)
 PAST_END = ("address-past-end", "")  # no cause if the thread had exited before the dump
 REFUSED = fails((1, 9), (SYNC,), "inferred")
 
