@@ -1,9 +1,9 @@
 """The GPU tests rely on this comparison, so it must detect every kind of difference."""
 
 import copy
+import dataclasses
 import re
 import sys
-import dataclasses
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
