@@ -13,7 +13,7 @@
 #include <set>
 
 #include "launch/process.h"
-#include "report/page.h"
+#include "report/text_layout.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {

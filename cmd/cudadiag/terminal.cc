@@ -17,7 +17,7 @@
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "launch/signals.h"
-#include "report/page.h"
+#include "report/text_layout.h"
 #include "supervise/toolkit.h"
 
 namespace cudadiag::command {

@@ -16,7 +16,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
-#include "analyse/reruns.h"
+#include "analyse/rerun_results.h"
 #include "analyse/stale_pointers.h"
 #include "base/files.h"
 #include "session/process_record.h"

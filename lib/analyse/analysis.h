@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analyse/collectives.h"
-#include "analyse/communicators.h"
 #include "analyse/grade.h"
 #include "analyse/notes.h"
 #include "analyse/process_ending.h"
+#include "analyse/rank_divergence.h"
 #include "analyse/unfinished_work.h"
 #include "session/session.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "analyse/collectives.h"
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 

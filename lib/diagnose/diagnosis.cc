@@ -4,7 +4,6 @@
 
 #include "analyse/first_failure.h"
 #include "diagnose/access_by_code.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/compiled_code.h"
 #include "diagnose/device_evidence.h"
@@ -13,6 +12,7 @@
 #include "diagnose/external_findings.h"
 #include "diagnose/failed_operation.h"
 #include "diagnose/finding_builder.h"
+#include "diagnose/hook_values.h"
 #include "diagnose/misused_memory.h"
 #include "diagnose/non_finite.h"
 #include "diagnose/parameter_names.h"
@@ -20,7 +20,7 @@
 #include "diagnose/race_tensors.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
-#include "diagnose/run_context.h"
+#include "diagnose/report_frame.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

@@ -11,7 +11,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/hang.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/reruns.h"
+#include "analyse/rerun_results.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/lines.h"

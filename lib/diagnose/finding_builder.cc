@@ -9,13 +9,13 @@
 #include "analyse/cuda_errors.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failed_operation.h"
 #include "diagnose/forward_line.h"
+#include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/ranks.h"
 #include "diagnose/status.h"
@@ -62,7 +62,7 @@ class FindingBuilder {
     if (failure_.hang) add_standstill(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
     compare_rerun_source(finding_, failure_, session_, symbolizer_);
-    add_captured_values(finding_, failure_);
+    add_hook_values(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_saved_launch(finding_, failure_, session_);
     add_watched(finding_, failure_);

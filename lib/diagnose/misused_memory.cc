@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/device_evidence.h"
@@ -19,6 +18,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/failed_operation.h"
 #include "diagnose/finding_builder.h"
+#include "diagnose/hook_values.h"
 #include "diagnose/host_write_line.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/captured_values.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/finding_builder.h"
+#include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"
 #include "session/deliveries.h"

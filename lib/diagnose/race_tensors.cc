@@ -9,8 +9,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "diagnose/captured_values.h"
 #include "diagnose/finding_builder.h"
+#include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"
 #include "session/session.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/report_model.h"
-#include "report/page.h"
+#include "report/text_layout.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::report {

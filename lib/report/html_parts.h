@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "diagnose/pictures.h"
-#include "report/page.h"
 #include "report/redaction.h"
+#include "report/text_layout.h"
 
 namespace cudadiag::report {
 

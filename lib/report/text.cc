@@ -12,7 +12,7 @@
 #include "diagnose/external_findings.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
-#include "diagnose/run_context.h"
+#include "diagnose/report_frame.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

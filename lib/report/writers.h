@@ -7,8 +7,8 @@
 
 #include "diagnose/facts/report_model.h"
 #include "diagnose/pictures.h"
-#include "report/page.h"
 #include "report/redaction.h"
+#include "report/text_layout.h"
 
 namespace cudadiag::report {
 

@@ -21,7 +21,7 @@
 #include "base/processes.h"
 #include "base/text.h"
 #include "session/plain_file.h"
-#include "session/session_files.h"
+#include "session/retention.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "wire/area.h"

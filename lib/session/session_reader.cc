@@ -16,8 +16,8 @@
 #include "session/full_log.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
+#include "session/retention.h"
 #include "session/session.h"
-#include "session/session_files.h"
 
 namespace cudadiag::session {
 namespace {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/files.h"
+#include "session/retention.h"
 #include "session/session.h"
-#include "session/session_files.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::session {

@@ -15,7 +15,7 @@
 #include "python/hook_sources.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
-#include "session/session_files.h"
+#include "session/retention.h"
 #include "symbolize/symbolizer.h"
 #include "wire/environment.h"
 #include "wire/rerun.h"

@@ -1,6 +1,6 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
-#include "analyse/communicators.h"
-#include "diagnose/dumped_rank.h"
+#include "analyse/rank_divergence.h"
+#include "diagnose/flight_rank.h"
 #include "diagnose/rank_groups.h"
 
 using namespace cudadiag;
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (call.group >= dump->groups.size() || call.stack > dump->stacks.size()) __builtin_trap();
   }
   std::vector<analyse::RankState> states;
-  for (const int rank : {0, 1, 2}) states.push_back(diagnose::dumped_rank(*dump, rank, 1.8e9, rank == 0 ? 4 : 256));
+  for (const int rank : {0, 1, 2}) states.push_back(diagnose::flight_rank(*dump, rank, 1.8e9, rank == 0 ? 4 : 256));
   for (const analyse::RankState& state : states) {
     for (const analyse::RankState::Call& call : state.calls) {
       if (call.site > state.stacks.size() || call.communicator >= state.communicators.size()) __builtin_trap();

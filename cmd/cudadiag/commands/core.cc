@@ -11,7 +11,7 @@
 #include "diagnose/words.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"
-#include "report/page.h"
+#include "report/text_layout.h"
 #include "run/rerun_speech.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"

@@ -11,7 +11,7 @@
 #include "diagnose/words.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
-#include "session/session_files.h"
+#include "session/retention.h"
 #include "session/session_folders.h"
 #include "session/session_writer.h"
 #include "sessions/session_choice.h"

@@ -15,7 +15,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "session/ownership.h"
-#include "session/session_files.h"
+#include "session/retention.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "sessions/session_choice.h"

@@ -19,7 +19,7 @@
 #include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/rank_groups.h"
-#include "diagnose/run_context.h"
+#include "diagnose/report_frame.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

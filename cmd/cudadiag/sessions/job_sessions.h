@@ -12,7 +12,7 @@
 
 #include "analyse/analysis.h"
 #include "analyse/collectives.h"
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 #include "base/result.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"

@@ -13,7 +13,7 @@
 #include <map>
 #include <utility>
 
-#include "diagnose/dumped_rank.h"
+#include "diagnose/flight_rank.h"
 #include "diagnose/rank_groups.h"
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"
@@ -218,7 +218,7 @@ class Collector {
     const FlightDump& dump = std::get<FlightDump>(read);
     if (const auto why = process == nullptr ? std::nullopt : why_other(dump, file, *process)) return refuse(*why);
     const double until = process != nullptr && process->ended ? std::min(file.written, *process->ended) : file.written;
-    taken.state = diagnose::dumped_rank(dump, rank, until, owners_.size() > 1 ? kCallsKept : analyse::kAllCalls);
+    taken.state = diagnose::flight_rank(dump, rank, until, owners_.size() > 1 ? kCallsKept : analyse::kAllCalls);
     if (process != nullptr) taken.state->pid = process->pid;
     taken.path = path;
   }

@@ -21,7 +21,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/text.h"
-#include "diagnose/run_context.h"
+#include "diagnose/report_frame.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"

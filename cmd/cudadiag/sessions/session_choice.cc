@@ -29,7 +29,7 @@
 #include "diagnose/session_state.h"
 #include "diagnose/words.h"
 #include "session/plain_file.h"
-#include "session/session_files.h"
+#include "session/retention.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "sessions/report_files.h"

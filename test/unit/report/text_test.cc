@@ -5,7 +5,7 @@
 
 #include "diagnose/failed_operation.h"
 #include "report/finding_text.h"
-#include "report/page.h"
+#include "report/text_layout.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"
 

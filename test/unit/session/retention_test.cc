@@ -1,3 +1,5 @@
+#include "session/retention.h"
+
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +11,6 @@
 
 #include "session/ownership.h"
 #include "session/session.h"
-#include "session/session_files.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

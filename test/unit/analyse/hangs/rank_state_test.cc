@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

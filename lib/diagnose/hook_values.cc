@@ -1,4 +1,4 @@
-#include "diagnose/captured_values.h"
+#include "diagnose/hook_values.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/reruns.h"
+#include "analyse/rerun_results.h"
 #include "diagnose/lines.h"
 #include "session/pass_files.h"
 #include "session/session.h"
@@ -50,7 +50,7 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
 
 }  // namespace
 
-void add_captured_values(Finding& finding, const analyse::Failure& failure) {
+void add_hook_values(Finding& finding, const analyse::Failure& failure) {
   if (failure.again == nullptr || failure.again_process == nullptr) return;
   const Delivery* delivery = delivery_for(finding, failure);
   if (delivery == nullptr) return;

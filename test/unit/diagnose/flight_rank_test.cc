@@ -1,4 +1,4 @@
-#include "diagnose/dumped_rank.h"
+#include "diagnose/flight_rank.h"
 
 #include <doctest/doctest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 #include "diagnose/rank_groups.h"
 
-namespace dumped_rank_test {
+namespace flight_rank_test {
 
 using namespace cudadiag;
 using namespace cudadiag::diagnose;
@@ -60,7 +60,7 @@ class Dump : public FlightDump {
     return *this;
   }
 
-  RankState state(std::size_t most = analyse::kAllCalls) const { return dumped_rank(*this, rank_, kStart + 600, most); }
+  RankState state(std::size_t most = analyse::kAllCalls) const { return flight_rank(*this, rank_, kStart + 600, most); }
 
  private:
   FlightCall& begin(std::uint32_t group, const std::string& function, State state, std::uint64_t size) {
@@ -116,7 +116,7 @@ TEST_CASE("the rank that did not come is known by PyTorch's own dumps") {
     std::ifstream file(TEST_DATA "/flight_recorder/rank_" + std::to_string(rank), std::ios::binary);
     const auto read = evidence::read_flight_dump({std::istreambuf_iterator<char>(file), {}});
     REQUIRE(std::holds_alternative<FlightDump>(read));
-    states.push_back(dumped_rank(std::get<FlightDump>(read), rank, 2e9, analyse::kAllCalls));
+    states.push_back(flight_rank(std::get<FlightDump>(read), rank, 2e9, analyse::kAllCalls));
   }
   const auto answer = analyse::group_answer(states, true);
   REQUIRE(answer);
@@ -285,4 +285,4 @@ TEST_CASE("sizes and types are those that all ranks have in common") {
   CHECK(state.calls[0].type == Type::f32);
 }
 
-}  // namespace dumped_rank_test
+}  // namespace flight_rank_test

@@ -1,4 +1,4 @@
-#include "diagnose/run_context.h"
+#include "diagnose/report_frame.h"
 
 #include <fmt/core.h>
 

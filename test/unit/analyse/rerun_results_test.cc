@@ -1,4 +1,4 @@
-#include "analyse/reruns.h"
+#include "analyse/rerun_results.h"
 
 #include <doctest/doctest.h>
 

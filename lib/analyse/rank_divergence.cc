@@ -1,4 +1,4 @@
-#include "analyse/communicators.h"
+#include "analyse/rank_divergence.h"
 
 #include <algorithm>
 #include <map>

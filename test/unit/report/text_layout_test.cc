@@ -1,4 +1,4 @@
-#include "report/page.h"
+#include "report/text_layout.h"
 
 #include <doctest/doctest.h>
 

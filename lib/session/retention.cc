@@ -1,4 +1,4 @@
-#include "session/session_files.h"
+#include "session/retention.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

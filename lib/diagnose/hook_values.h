@@ -12,7 +12,7 @@
 namespace cudadiag::diagnose {
 
 // Adds the arguments of the failing operator if they are known, else the variables on the failing line.
-void add_captured_values(Finding& finding, const analyse::Failure& failure);
+void add_hook_values(Finding& finding, const analyse::Failure& failure);
 
 // Returns the user's innermost line; an unknown location if there is none.
 Location line_of_user(const symbolize::SourceStack& stack);

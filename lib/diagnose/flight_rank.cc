@@ -1,4 +1,4 @@
-#include "diagnose/dumped_rank.h"
+#include "diagnose/flight_rank.h"
 
 #include <algorithm>
 #include <array>
@@ -299,7 +299,7 @@ class Conversion {
 
 }  // namespace
 
-RankState dumped_rank(const FlightDump& dump, int rank, double until, std::size_t most) {
+RankState flight_rank(const FlightDump& dump, int rank, double until, std::size_t most) {
   return Conversion(dump, rank).convert(until, most);
 }
 
