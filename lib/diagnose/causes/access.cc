@@ -216,12 +216,8 @@ const std::vector<Rule>& access_rules() {
                  "{kernel} {verb} memory through {parameter}: {bytes} that were freed before the launch",
                  "{kernel} {verb} memory in an allocation of {bytes} that was freed at {freed} before the launch",
                  "{kernel} {verb} memory in an allocation of {bytes} that was freed before the launch"},
-       .fix = {"issue this operation before the free, and free only once it has finished ({cuda:cudaStreamSynchronize, "
-               "then cudaFree; or cudaFreeAsync|cuStreamSynchronize, then cuMemFree; or cuMemFreeAsync} on the same "
-               "stream)",
-               "or pass memory that has not been freed, if the program kept an old pointer",
-               "{python:keep a reference to the object that the raw pointer belongs to}"},
-       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+       .fix = kFreeLater,
+       .link = kFreeLaterLink},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700, 717},

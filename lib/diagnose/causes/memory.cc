@@ -249,11 +249,6 @@ const std::vector<std::string_view> kKeepForGraph = {
     "{torch:with copy_() }instead of replacing it",
     "or capture the graph again after replacing {torch:a tensor|memory}"};
 // The memory was freed before the operation was issued, so waiting for earlier operations does not help.
-const std::vector<std::string_view> kFreeLater = {
-    "issue this operation before the free, and free only once it has finished ({cuda:cudaStreamSynchronize, then "
-    "cudaFree; or cudaFreeAsync|cuStreamSynchronize, then cuMemFree; or cuMemFreeAsync} on the same stream)",
-    "or pass memory that has not been freed, if the program kept an old pointer",
-    "{python:keep a reference to the object that the raw pointer belongs to}"};
 constexpr std::string_view kGraphLink =
     "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";
@@ -296,7 +291,7 @@ const std::vector<Rule>& memory_rules() {
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
                  "{argument} points into {bytes} that were freed before this operation was issued"},
        .fix = kFreeLater,
-       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+       .link = kFreeLaterLink},
       {.id = "use-after-free",
        .sure = Sure::often,
        .codes = {1, 700, 719},
@@ -306,7 +301,7 @@ const std::vector<Rule>& memory_rules() {
                  "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
                  "probably used them"},
        .fix = kFreeLater,
-       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+       .link = kFreeLaterLink},
       {.id = "copy-past-allocation",
        .codes = {1, 700},
        .when = copy_past_the_end,

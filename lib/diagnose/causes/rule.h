@@ -35,6 +35,15 @@ struct Rule {
   std::string_view link{};
 };
 
+// The advice of all rules for memory that is used after it was freed.
+inline const std::vector<std::string_view> kFreeLater = {
+    "issue this operation before the free, and free only once it has finished ({cuda:cudaStreamSynchronize, then "
+    "cudaFree; or cudaFreeAsync|cuStreamSynchronize, then cuMemFree; or cuMemFreeAsync} on the same stream)",
+    "or pass memory that has not been freed, if the program kept an old pointer",
+    "{python:keep a reference to the object that the raw pointer belongs to}"};
+inline constexpr std::string_view kFreeLaterLink =
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator";
+
 // Returns `text` with its facts filled in, or nullopt if one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
