@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import struct
@@ -321,11 +322,13 @@ def process_that_uses_a_gpu_only_for_a_moment_is_named(machine):
     held = os.open(gate, os.O_RDWR)
     with machine.start(str(machine.folder / "install/bin/cudadiag"), "run", "--rerun=never", "--json", str(machine.folder / "out.json"),
                        "--", str(machine.build / "targets/uses_gpu"), str(gate), "0") as process:
-        def checks():
-            """Returns how often cudadiag has waited. It checks the processes after each wait."""
-            tasks = pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
-            return sum(int(line.split()[1]) for task in tasks for line in task.read_text().splitlines()
-                       if line.startswith("voluntary"))
+        def waits():
+            """Returns how often each thread of cudadiag has waited. It checks the processes after each wait."""
+            found = {}
+            for task in pathlib.Path(f"/proc/{process.pid}/task").glob("*/status"):
+                with contextlib.suppress(OSError):  # threads end
+                    found[task] = int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", task.read_text(), re.M)[1])
+            return found
         def has_context():
             for folder in pathlib.Path("/proc").glob("[0-9]*"):
                 with contextlib.suppress(OSError):  # other processes come and go
@@ -334,8 +337,8 @@ def process_that_uses_a_gpu_only_for_a_moment_is_named(machine):
             return False
         while not has_context():
             pass
-        before = checks()
-        while checks() < before + 3:
+        before = waits()
+        while all(count < before.get(task, count) + 3 for task, count in waits().items()):
             pass
         os.close(held)
         printed = process.stderr.read()
