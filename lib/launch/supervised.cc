@@ -16,7 +16,7 @@
 #include <iterator>
 #include <utility>
 
-#include "launch/isolation/call_judge.h"
+#include "launch/isolation/syscall_judge.h"
 #include "launch/process_tree.h"
 #include "launch/signals.h"
 #include "launch/supervisor.h"
@@ -255,7 +255,7 @@ void Supervised::end_orphans(std::chrono::milliseconds patience) {
     ::poll(nullptr, 0, 20);
   }
   hear();
-  CallJudge::remove_from_shared_memory(made_);
+  SyscallJudge::remove_from_shared_memory(made_);
 }
 
 void Supervised::end(std::chrono::milliseconds grace, std::chrono::milliseconds patience) {

@@ -25,9 +25,9 @@
 #include <vector>
 
 #include "base/files.h"
-#include "launch/isolation/call_judge.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/namespaces.h"
+#include "launch/isolation/syscall_judge.h"
 #include "launch/process_tree.h"
 #include "launch/standard_descriptors.h"
 #include "wire/environment.h"
@@ -107,9 +107,9 @@ void reopen_input() {
 // Answers the system calls that are waiting at the filter's listener. Does so on a thread of its own, because a path
 // that leads to a file server which does not answer blocks the thread that resolves it. The supervisor must
 // nevertheless end the rerun. Call finish() instead of destroying an object of this class.
-class CallDesk {
+class SyscallDesk {
  public:
-  CallDesk(int listener, const Isolation& isolation, const Overlays* overlays, int launcher)
+  SyscallDesk(int listener, const Isolation& isolation, const Overlays* overlays, int launcher)
       : listener_(listener),
         launcher_(launcher),
         overlays_(overlays),
@@ -117,8 +117,8 @@ class CallDesk {
             isolation, ::getpid(), landlock_version(), [this](const FileIdentity& made) { tell(made); }, overlays) {
     std::thread([this] { work(); }).detach();
   }
-  CallDesk(const CallDesk&) = delete;
-  CallDesk& operator=(const CallDesk&) = delete;
+  SyscallDesk(const SyscallDesk&) = delete;
+  SyscallDesk& operator=(const SyscallDesk&) = delete;
 
   // Call this when no process of the rerun is left. Removes the files that the rerun created in shared memory. If the
   // thread still waits for a file server, it is inside the kernel and changes nothing until this process exits.
@@ -151,7 +151,7 @@ class CallDesk {
       std::array<char, 1024> room{};
     };
     if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &room) != 0) return errno == EINTR || errno == ENOENT;
-    const CallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
+    const SyscallJudge::Verdict verdict = judge_.judge(call.data, static_cast<pid_t>(call.pid));
     // If the process has stopped waiting, its pid may have been reused, and the memory just read may belong to another
     // process.
     const bool waits = ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) == 0;
@@ -162,7 +162,7 @@ class CallDesk {
   }
 
   // Returns false if the process did not get the result of a call that the judge executed.
-  bool send(std::uint64_t call, const CallJudge::Verdict& verdict) {
+  bool send(std::uint64_t call, const SyscallJudge::Verdict& verdict) {
     seccomp_notif_resp response{};
     response.id = call;
     response.error = -verdict.error;
@@ -208,7 +208,7 @@ class CallDesk {
   const base::FileDescriptor finishing_{::eventfd(0, EFD_CLOEXEC)}, finished_{::eventfd(0, EFD_CLOEXEC)};
   const int launcher_;
   const Overlays* const overlays_;
-  CallJudge judge_;
+  SyscallJudge judge_;
   std::vector<session::KeptFrom> kept_;
 };
 
@@ -357,7 +357,7 @@ int supervise(int argc, char** argv) {
   start.isolation = arguments.isolation;
   start.arena = arguments.arena;
   const ConfinedTarget target = start_confined(std::move(start));
-  std::optional<CallDesk> desk;
+  std::optional<SyscallDesk> desk;
   if (target.process < 0) {
     supervision::send(arguments.socket, {Packet::Kind::failed, target.error, target.failed});
   } else {

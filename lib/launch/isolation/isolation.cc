@@ -22,7 +22,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "launch/gpus.h"
-#include "launch/isolation/call_rules.h"
+#include "launch/isolation/syscall_rules.h"
 #include "launch/process.h"
 #include "wire/environment.h"
 
@@ -166,7 +166,7 @@ int confine_this_thread(const Isolation& isolation) {
       static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;
   if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
-  // Allows binding port 0, for which the kernel chooses a free port (see call_judge.cc).
+  // Allows binding port 0, for which the kernel chooses a free port (see syscall_judge.cc).
   const PortRule any_free{kBindTcp, 0};
   if (handled.net_access != 0 && ::syscall(kAddRule, ruleset.get(), kRulePort, &any_free, 0) != 0) return errno;
   for (const std::uint16_t port : isolation.ports) {

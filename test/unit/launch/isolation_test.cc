@@ -28,14 +28,14 @@
 #include <vector>
 
 #include "base/files.h"
-#include "launch/isolation/call_judge.h"
-#include "launch/isolation/call_rules.h"
+#include "launch/isolation/syscall_judge.h"
+#include "launch/isolation/syscall_rules.h"
 #include "launch/process_tree.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
-using launch::CallJudge;
 using launch::Isolation;
+using launch::SyscallJudge;
 using session::Deed;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
@@ -53,19 +53,19 @@ struct Rerun {
     judge.emplace(isolation, ::getppid(), landlock_version);
   }
 
-  CallJudge::Verdict ask(long number, std::vector<std::uint64_t> arguments) {
+  SyscallJudge::Verdict ask(long number, std::vector<std::uint64_t> arguments) {
     seccomp_data call{};
     call.nr = static_cast<int>(number);
     for (std::size_t i = 0; i < arguments.size(); ++i) call.args[i] = arguments[i];
     return judge->judge(call, ::getpid());
   }
-  CallJudge::Verdict open(const fs::path& path, int flags) {
+  SyscallJudge::Verdict open(const fs::path& path, int flags) {
     return ask(SYS_openat, {word(AT_FDCWD), word(path.c_str()), word(flags)});
   }
 
   ScratchFolder scratch;
   fs::path own = fs::canonical(scratch.path()) / "own", others = fs::canonical(scratch.path()) / "others";
-  std::optional<CallJudge> judge;
+  std::optional<SyscallJudge> judge;
 };
 
 }  // namespace

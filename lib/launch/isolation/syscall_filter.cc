@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "launch/isolation/call_rules.h"
+#include "launch/isolation/syscall_rules.h"
 #include "launch/process_tree.h"
 
 namespace cudadiag::launch {
@@ -39,9 +39,9 @@ class FilterText {
     std::set<long> allowed(unchecked_calls().begin(), unchecked_calls().end());
     add_allowed(allowed);
     std::set<long> conditional;
-    for (const CallRule& rule : call_rules()) {
+    for (const SyscallRule& rule : call_rules()) {
       add_rule(rule);
-      if (rule.when != CallRule::When::always) conditional.insert(rule.number);
+      if (rule.when != SyscallRule::When::always) conditional.insert(rule.number);
     }
     add_allowed(conditional);
     add(BPF_JMP | BPF_JGT | BPF_K, kNewestCall, 0, 1);
@@ -53,16 +53,16 @@ class FilterText {
 
  private:
   // At the start and end of each rule, the accumulator holds the system call number.
-  void add_rule(const CallRule& rule) {
+  void add_rule(const SyscallRule& rule) {
     const auto number = static_cast<std::uint32_t>(rule.number);
-    if (rule.when == CallRule::When::always) {
+    if (rule.when == SyscallRule::When::always) {
       add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
       return answer(SECCOMP_RET_USER_NOTIF);
     }
     const auto low = static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
                                                 static_cast<std::size_t>(rule.tested) * sizeof(std::uint64_t));
-    if (rule.when == CallRule::When::unlisted) return add_unlisted(number, low);
-    if (rule.when == CallRule::When::nonzero) {
+    if (rule.when == SyscallRule::When::unlisted) return add_unlisted(number, low);
+    if (rule.when == SyscallRule::When::nonzero) {
       add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
       load(low);
       add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
@@ -72,7 +72,7 @@ class FilterText {
     } else {
       add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
       load(low);
-      const bool bits = rule.when == CallRule::When::any_bit;
+      const bool bits = rule.when == SyscallRule::When::any_bit;
       add(static_cast<std::uint16_t>(BPF_JMP | BPF_K | (bits ? BPF_JSET : BPF_JEQ)), rule.bits, 0, 1);
       answer(SECCOMP_RET_USER_NOTIF);
     }

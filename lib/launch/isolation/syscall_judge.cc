@@ -1,4 +1,4 @@
-#include "launch/isolation/call_judge.h"
+#include "launch/isolation/syscall_judge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +32,9 @@ namespace cudadiag::launch {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = CallRule::Kind;
+using Kind = SyscallRule::Kind;
 using session::Deed;
-using Verdict = CallJudge::Verdict;
+using Verdict = SyscallJudge::Verdict;
 
 constexpr std::size_t kMostMessages = 1024;  // the kernel's limit for one call
 
@@ -80,11 +80,11 @@ SeenPath see_itself(pid_t process, int folder) {
   return folder == AT_FDCWD ? see_path(process, AT_FDCWD, ".", true) : see_descriptor(process, folder);
 }
 
-const CallRule* rule_of(const seccomp_data& call) {
-  for (const CallRule& rule : call_rules()) {
+const SyscallRule* rule_of(const seccomp_data& call) {
+  for (const SyscallRule& rule : call_rules()) {
     if (rule.number != call.nr) continue;
     // The other tests do not tell rules of the same call apart.
-    const bool equal = rule.when != CallRule::When::equal ||
+    const bool equal = rule.when != SyscallRule::When::equal ||
                        static_cast<std::uint32_t>(call.args[static_cast<std::size_t>(rule.tested)]) == rule.bits;
     if (equal) return &rule;
   }
@@ -103,7 +103,7 @@ std::optional<pid_t> process_of(pid_t holder, int number) {
 }
 
 // Returns true if the call acts on the entry of a folder, as opposed to a file or a link.
-bool is_call_on_folder(const CallRule& rule, const seccomp_data& data) {
+bool is_call_on_folder(const SyscallRule& rule, const seccomp_data& data) {
 #ifdef SYS_mkdir
   if (rule.number == SYS_mkdir || rule.number == SYS_rmdir) return true;
 #endif
@@ -151,8 +151,8 @@ std::string pid_and_name(pid_t process) {
 
 }  // namespace
 
-struct CallJudge::Call {
-  const CallRule& rule;
+struct SyscallJudge::Call {
+  const SyscallRule& rule;
   const seccomp_data& data;
   pid_t thread;
 
@@ -170,8 +170,8 @@ struct CallJudge::Call {
   }
 };
 
-CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version,
-                     std::function<void(const FileIdentity&)> on_made, const Overlays* overlays)
+SyscallJudge::SyscallJudge(Isolation isolation, pid_t owner, int landlock_version,
+                           std::function<void(const FileIdentity&)> on_made, const Overlays* overlays)
     : isolation_(std::move(isolation)),
       overlays_(overlays),
       owner_(owner),
@@ -180,8 +180,8 @@ CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version,
   if (isolation_.private_network) addresses_ = local_addresses();
 }
 
-CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
-  const CallRule* rule = rule_of(data);
+SyscallJudge::Verdict SyscallJudge::judge(const seccomp_data& data, pid_t thread) {
+  const SyscallRule* rule = rule_of(data);
   if (rule == nullptr) return {EPERM, session::KeptFrom{Deed::share, "system call " + std::to_string(data.nr)}};
   const Call call{*rule, data, thread};
   made_now_.clear();
@@ -233,7 +233,7 @@ CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
   return call.refuse(rule->error == 0 ? EPERM : rule->error, rule->what);
 }
 
-SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument, bool follows) const {
+SeenPath SyscallJudge::see(const Call& call, int folder_argument, int path_argument, bool follows) const {
   const auto path = read_text(call.thread, call.argument(path_argument));
   if (!path) {
     SeenPath unread;
@@ -247,11 +247,11 @@ SeenPath CallJudge::see(const Call& call, int folder_argument, int path_argument
   return see_path(call.thread, folder, *path, follows);
 }
 
-bool CallJudge::is_of_rerun(pid_t process) const { return process != owner_ && descends_from(process, owner_); }
+bool SyscallJudge::is_of_rerun(pid_t process) const { return process != owner_ && descends_from(process, owner_); }
 
 // Returns true if the file is below /proc and belongs to a process of the rerun. Programs write to such files to name
 // their threads, for example. The file "autogroup" changes the priority of the user's whole session.
-bool CallJudge::is_own_process(const SeenPath& seen) const {
+bool SyscallJudge::is_own_process(const SeenPath& seen) const {
   const std::string& path = seen.path.native();
   constexpr std::string_view kProcesses = "/proc/";
   if (!path.starts_with(kProcesses) || seen.path.filename() == "autogroup") return false;
@@ -259,31 +259,31 @@ bool CallJudge::is_own_process(const SeenPath& seen) const {
   return process > 0 && is_of_rerun(process);
 }
 
-bool CallJudge::is_made(const SeenPath& seen) const {
+bool SyscallJudge::is_made(const SeenPath& seen) const {
   if (!isolation_.shared_memory || !is_below(seen.path, {kSharedMemory})) return false;
   if (is_shared_entry(seen)) return seen.exists && made_.contains(identity_of(seen.status));
   const std::string entry = seen.path.lexically_relative(kSharedMemory).begin()->native();
   return made_.contains(identity_of_entry(fs::path(kSharedMemory) / entry));
 }
 
-bool CallJudge::may_change(const SeenPath& seen) const {
+bool SyscallJudge::may_change(const SeenPath& seen) const {
   if (is_own_process(seen) || is_made(seen)) return true;
   // A descriptor that the rerun inherited leads to the file itself, not to the overlay.
   const bool is_outside = overlays_ != nullptr && seen.exists && !overlays_->owns(seen.status.stx_mnt_id);
   return is_below(seen.path, isolation_.folders) && !is_outside && !is_fixed(seen.path);
 }
 
-bool CallJudge::is_too_large(const SeenPath& seen) const {
+bool SyscallJudge::is_too_large(const SeenPath& seen) const {
   return overlays_ != nullptr && seen.has_type(S_IFREG) && seen.status.stx_size > overlays_->write_limit() &&
          overlays_->tree_of(seen.path) != nullptr && !overlays_->is_written(seen.path);
 }
 
-bool CallJudge::is_refused_anyway(const fs::path& path) const {
+bool SyscallJudge::is_refused_anyway(const fs::path& path) const {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return false;
   return errno != EROFS || overlays_ == nullptr || overlays_->was_read_only(path);
 }
 
-bool CallJudge::may_use(const SeenPath& seen) const {
+bool SyscallJudge::may_use(const SeenPath& seen) const {
   const auto& pipes = isolation_.pipes;
   if (is_device(seen) || std::ranges::find(pipes, seen.path) != pipes.end()) return true;
   const bool leads_to_program = seen.has_type(S_IFIFO) || seen.has_type(S_IFSOCK);
@@ -291,11 +291,11 @@ bool CallJudge::may_use(const SeenPath& seen) const {
   return may_change(seen) && !(leads_to_program && in_overlay && !overlays_->is_written(seen.path));
 }
 
-bool CallJudge::may_make(const SeenPath& seen) const {
+bool SyscallJudge::may_make(const SeenPath& seen) const {
   return (is_below(seen.path, isolation_.folders) && !is_fixed(seen.path.parent_path())) || is_made(seen);
 }
 
-CallJudge::Verdict CallJudge::judge_open_how(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_open_how(const Call& call) {
   struct {
     std::uint64_t flags, mode, resolve;
   } how{};
@@ -306,7 +306,7 @@ CallJudge::Verdict CallJudge::judge_open_how(const Call& call) {
   return judge_open(call, how.flags, how.mode);
 }
 
-CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, std::uint64_t mode) {
+SyscallJudge::Verdict SyscallJudge::judge_open(const Call& call, std::uint64_t flags, std::uint64_t mode) {
   if ((flags & O_PATH) != 0) return kLetThrough;
   const bool makes = (flags & O_CREAT) != 0;
   const bool alone = makes && (flags & O_EXCL) != 0;
@@ -329,8 +329,8 @@ CallJudge::Verdict CallJudge::judge_open(const Call& call, std::uint64_t flags, 
   return call.refuse(EACCES, seen.path.native());
 }
 
-CallJudge::Verdict CallJudge::open_here(const Call& call, const SeenPath& seen, std::uint64_t flags,
-                                        std::uint64_t mode) {
+SyscallJudge::Verdict SyscallJudge::open_here(const Call& call, const SeenPath& seen, std::uint64_t flags,
+                                              std::uint64_t mode) {
   constexpr int kTaken = O_ACCMODE | O_APPEND | O_NONBLOCK | O_DSYNC | O_SYNC | O_DIRECT | O_NOATIME;
   const int taken = (static_cast<int>(flags) & kTaken) | O_CLOEXEC;
   const CreateAs as(call.thread);
@@ -358,12 +358,12 @@ CallJudge::Verdict CallJudge::open_here(const Call& call, const SeenPath& seen, 
 }
 
 // Without an identity, which statx() denies if another program has removed the file, nothing counts as created.
-void CallJudge::remember(const FileIdentity& identity) {
+void SyscallJudge::remember(const FileIdentity& identity) {
   if (identity == FileIdentity{} || !made_.insert(identity).second) return;
   if (on_made_) on_made_(identity);
 }
 
-CallJudge::Verdict CallJudge::make_shared_folder(const Call& call, const SeenPath& seen) {
+SyscallJudge::Verdict SyscallJudge::make_shared_folder(const Call& call, const SeenPath& seen) {
   const CreateAs as(call.thread);
   if (::mkdir(seen.path.c_str(), static_cast<mode_t>(call.argument(call.rule.path + 1))) != 0) return {errno, {}};
   remember(identity_of_entry(seen.path));
@@ -371,14 +371,14 @@ CallJudge::Verdict CallJudge::make_shared_folder(const Call& call, const SeenPat
   return {0, {}, true};
 }
 
-CallJudge::Verdict CallJudge::remove_shared(const SeenPath& seen) {
+SyscallJudge::Verdict SyscallJudge::remove_shared(const SeenPath& seen) {
   if (::unlink(seen.path.c_str()) != 0) return {errno, {}};
   if (seen.status.stx_nlink == 1) made_.erase(identity_of(seen.status));
   return {0, {}, true};
 }
 
-CallJudge::Verdict CallJudge::judge_path(const Call& call) {
-  const CallRule& rule = call.rule;
+SyscallJudge::Verdict SyscallJudge::judge_path(const Call& call) {
+  const SyscallRule& rule = call.rule;
   const bool makes = rule.kind == Kind::make;
   const bool stays = rule.flags >= 0 && (call.integer(rule.flags) & AT_SYMLINK_NOFOLLOW) != 0;
   const SeenPath seen = see(call, rule.folder, rule.path, rule.follows && !stays);
@@ -399,7 +399,7 @@ CallJudge::Verdict CallJudge::judge_path(const Call& call) {
                      seen.path.native() + (seen.has_type(S_IFDIR) || (makes && on_folder) ? "/" : ""));
 }
 
-CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_two_paths(const Call& call) {
   const bool in_folders = call.rule.folder >= 0;
   const bool links = call.rule.kind == Kind::link;
   const bool follows = links && in_folders && (call.argument(4) & AT_SYMLINK_FOLLOW) != 0;
@@ -429,7 +429,7 @@ CallJudge::Verdict CallJudge::judge_two_paths(const Call& call) {
   return call.refuse(EACCES, theirs.path.native());
 }
 
-CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor) {
+SyscallJudge::Verdict SyscallJudge::judge_descriptor(const Call& call, int descriptor) {
   const SeenPath seen = see_itself(call.thread, descriptor);
   if (seen.error != 0) return call.refuse_unchecked(seen);
   if (copies_whole() && is_too_large(seen)) return call.refuse_large(seen);
@@ -440,7 +440,7 @@ CallJudge::Verdict CallJudge::judge_descriptor(const Call& call, int descriptor)
 // Only requests that are not harmless on every descriptor come here. The rerun's devices, but for /dev/random, and
 // objects without a name get all of them. Its own files get none: most concern the whole file system, and a flag can
 // make a file impossible to remove.
-CallJudge::Verdict CallJudge::judge_control(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_control(const Call& call) {
   const SeenPath seen = see_descriptor(call.thread, call.integer(0));
   if (seen.error != 0) return call.refuse_unchecked(seen);
   const bool is_random = seen.path == "/dev/random" || seen.path == "/dev/urandom";
@@ -450,7 +450,7 @@ CallJudge::Verdict CallJudge::judge_control(const Call& call) {
   return call.refuse(has_driver ? EPERM : ENOTTY, seen.path.native());
 }
 
-CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes) {
+SyscallJudge::Verdict SyscallJudge::judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes) {
   std::array<char, sizeof(sockaddr_storage)> buffer{};
   const std::size_t size = std::min<std::size_t>(static_cast<std::uint32_t>(bytes), buffer.size());
   if (address == 0 || size < sizeof(sa_family_t)) return kLetThrough;
@@ -474,7 +474,7 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   return judge_endpoint(call, *endpoint);
 }
 
-CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& endpoint) {
+SyscallJudge::Verdict SyscallJudge::judge_endpoint(const Call& call, const Endpoint& endpoint) {
   const bool listens = call.rule.deed == Deed::listen;
   if (isolation_.private_network) {
     if (listens) return kLetThrough;
@@ -495,7 +495,7 @@ CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& e
   return allowed ? kLetThrough : call.refuse(EACCES, endpoint.text + (near || listens ? kNoNetwork : ""));
 }
 
-CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<const char> address) {
+SyscallJudge::Verdict SyscallJudge::judge_local_address(const Call& call, std::span<const char> address) {
   const bool binds = call.rule.deed == Deed::listen;
   constexpr std::size_t kNameAt = offsetof(sockaddr_un, sun_path);
   if (address.size() <= kNameAt) return kLetThrough;
@@ -517,8 +517,8 @@ CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<co
   return call.refuse(EACCES, seen.path.native());
 }
 
-CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t first, std::size_t count,
-                                             std::size_t stride) {
+SyscallJudge::Verdict SyscallJudge::judge_messages(const Call& call, std::uint64_t first, std::size_t count,
+                                                   std::size_t stride) {
   for (std::size_t i = 0; i < count; ++i) {
     msghdr message{};
     if (!read_memory(call.thread, first + i * stride, &message, sizeof message)) return {EFAULT, {}};
@@ -530,19 +530,19 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
 }
 
 // If the socket has no address yet, listen() binds it to a free port.
-CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_listen(const Call& call) {
   if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
     return kLetThrough;
   return call.refuse(EACCES, std::string("a free port") + kNoNetwork);
 }
 
-CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {
+SyscallJudge::Verdict SyscallJudge::judge_process(const Call& call, pid_t process) {
   const bool is_gone = ::kill(process, 0) != 0 && errno == ESRCH;
   if (process <= 0 || is_gone || is_of_rerun(process)) return kLetThrough;
   return call.refuse(EPERM, pid_and_name(process));
 }
 
-CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
+SyscallJudge::Verdict SyscallJudge::judge_processes(const Call& call, pid_t process) {
   if (process > 0) return judge_process(call, process);
   // From version 6 on, Landlock itself blocks signals to processes outside the rerun.
   if (landlock_version_ >= 6) return kLetThrough;
@@ -550,14 +550,14 @@ CallJudge::Verdict CallJudge::judge_processes(const Call& call, pid_t process) {
   return judge_group(call, process == 0 ? ::getpgid(call.thread) : -process);
 }
 
-CallJudge::Verdict CallJudge::judge_group(const Call& call, pid_t group) {
+SyscallJudge::Verdict SyscallJudge::judge_group(const Call& call, pid_t group) {
   for (const pid_t process : base::all_processes()) {
     if (::getpgid(process) == group && !is_of_rerun(process)) return call.refuse(EPERM, pid_and_name(process));
   }
   return kLetThrough;
 }
 
-CallJudge::Verdict CallJudge::judge_pidfd(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_pidfd(const Call& call) {
   // Negative numbers refer to the caller itself.
   if (call.integer(0) < 0) return kLetThrough;
   const auto process = process_of(call.thread, call.integer(0));
@@ -568,24 +568,24 @@ CallJudge::Verdict CallJudge::judge_pidfd(const Call& call) {
 }
 
 // The counter of an event can send a signal to the process that it watches.
-CallJudge::Verdict CallJudge::judge_events(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_events(const Call& call) {
   const bool is_one = call.integer(1) >= 0 && (call.argument(4) & PERF_FLAG_PID_CGROUP) == 0;
   return is_one ? judge_process(call, call.integer(1)) : call.refuse(EPERM, "several processes");
 }
 
-CallJudge::Verdict CallJudge::judge_priority(const Call& call) {
+SyscallJudge::Verdict SyscallJudge::judge_priority(const Call& call) {
   const int one_process = call.rule.number == SYS_setpriority ? PRIO_PROCESS : 1;
   return call.integer(0) == one_process ? judge_process(call, call.integer(1))
                                         : call.refuse(EPERM, "several processes");
 }
 
-void CallJudge::undo() {
+void SyscallJudge::undo() {
   if (made_now_.empty() || !made_.contains(identity_of_entry(made_now_))) return;
   std::error_code ignored;
   fs::remove(made_now_, ignored);
 }
 
-void CallJudge::remove_from_shared_memory(const std::set<FileIdentity>& made) {
+void SyscallJudge::remove_from_shared_memory(const std::set<FileIdentity>& made) {
   if (made.empty()) return;
   std::error_code error;
   for (fs::directory_iterator it(kSharedMemory, error), end; !error && it != end; it.increment(error)) {

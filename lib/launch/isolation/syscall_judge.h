@@ -13,9 +13,9 @@
 #include <span>
 #include <string>
 
-#include "launch/isolation/call_rules.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/seen_path.h"
+#include "launch/isolation/syscall_rules.h"
 #include "session/session.h"
 
 struct seccomp_data;
@@ -24,12 +24,12 @@ namespace cudadiag::launch {
 
 struct Endpoint;
 
-class CallJudge {
+class SyscallJudge {
  public:
   // `owner`: the process from which all processes of the rerun descend. Calls `on_made` for each file and folder that
   // it creates in shared memory. `overlays`: null if the rerun has none; must outlive this object.
-  CallJudge(Isolation isolation, pid_t owner, int landlock_version,
-            std::function<void(const FileIdentity&)> on_made = {}, const Overlays* overlays = nullptr);
+  SyscallJudge(Isolation isolation, pid_t owner, int landlock_version,
+               std::function<void(const FileIdentity&)> on_made = {}, const Overlays* overlays = nullptr);
 
   struct Verdict {
     int error = 0;  // 0 to let the kernel execute the call, unless this process has executed it:

@@ -14,7 +14,7 @@
 
 namespace cudadiag::launch {
 
-struct CallRule {
+struct SyscallRule {
   enum class Kind : std::uint8_t {
     open,        // opens `path`; the flags are in argument `flags`
     open_how,    // openat2; the flags are in memory
@@ -55,7 +55,7 @@ struct CallRule {
 };
 
 // Returns the rules for the system calls of this architecture.
-std::span<const CallRule> call_rules();
+std::span<const SyscallRule> call_rules();
 
 // Returns the numbers of the system calls that the filter allows without a check.
 std::span<const long> unchecked_calls();

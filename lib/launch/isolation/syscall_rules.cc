@@ -1,4 +1,4 @@
-#include "launch/isolation/call_rules.h"
+#include "launch/isolation/syscall_rules.h"
 
 #include <asm/ioctls.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 namespace cudadiag::launch {
 namespace {
 
-using Kind = CallRule::Kind;
-using When = CallRule::When;
+using Kind = SyscallRule::Kind;
+using When = SyscallRule::When;
 using session::Deed;
 
 // Defined here, because the build machine's kernel headers may lack them. The numbers are the same on all
@@ -32,8 +32,8 @@ constexpr const char *kWriteHints = "hints about writes to a file", *kPages = "t
 // takes ten microseconds or more.
 constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int path, bool follows = true) {
-  CallRule rule;
+constexpr SyscallRule on_path(long number, Kind kind, Deed deed, int folder, int path, bool follows = true) {
+  SyscallRule rule;
   rule.number = number;
   rule.kind = kind;
   rule.deed = deed;
@@ -44,41 +44,41 @@ constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int pa
 }
 
 // `flags` is the index of the argument that may contain a no-follow flag.
-constexpr CallRule with_flags(CallRule rule, int flags) {
+constexpr SyscallRule with_flags(SyscallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
   return rule;
 }
 
-constexpr CallRule only_if(CallRule rule, int tested, std::uint32_t bits, When when = When::equal) {
+constexpr SyscallRule only_if(SyscallRule rule, int tested, std::uint32_t bits, When when = When::equal) {
   rule.when = when;
   rule.tested = static_cast<std::int8_t>(tested);
   rule.bits = bits;
   return rule;
 }
 
-constexpr CallRule opening(long number, int folder, int path, int flags) {
+constexpr SyscallRule opening(long number, int folder, int path, int flags) {
   return only_if(with_flags(on_path(number, Kind::open, Deed::write, folder, path), flags), flags, kWrites,
                  When::any_bit);
 }
 
-constexpr CallRule on_descriptor(long number) {
-  CallRule rule;
+constexpr SyscallRule on_descriptor(long number) {
+  SyscallRule rule;
   rule.number = number;
   rule.kind = Kind::descriptor;
   rule.deed = Deed::change;
   return rule;
 }
 
-constexpr CallRule control() {
-  CallRule rule = on_descriptor(SYS_ioctl);
+constexpr SyscallRule control() {
+  SyscallRule rule = on_descriptor(SYS_ioctl);
   rule.kind = Kind::control;
   rule.when = When::unlisted;
   rule.tested = 1;
   return rule;
 }
 
-constexpr CallRule network(long number, Kind kind, Deed deed, int address = 1) {
-  CallRule rule;
+constexpr SyscallRule network(long number, Kind kind, Deed deed, int address = 1) {
+  SyscallRule rule;
   rule.number = number;
   rule.kind = kind;
   rule.deed = deed;
@@ -86,15 +86,15 @@ constexpr CallRule network(long number, Kind kind, Deed deed, int address = 1) {
   return rule;
 }
 
-constexpr CallRule sending(long number, int address) {
-  CallRule rule = network(number, Kind::datagram, Deed::send, address);
+constexpr SyscallRule sending(long number, int address) {
+  SyscallRule rule = network(number, Kind::datagram, Deed::send, address);
   rule.when = When::nonzero;
   rule.tested = rule.path;
   return rule;
 }
 
-constexpr CallRule on_process(long number, Kind kind, Deed deed, int process) {
-  CallRule rule;
+constexpr SyscallRule on_process(long number, Kind kind, Deed deed, int process) {
+  SyscallRule rule;
   rule.number = number;
   rule.kind = kind;
   rule.deed = deed;
@@ -102,18 +102,18 @@ constexpr CallRule on_process(long number, Kind kind, Deed deed, int process) {
   return rule;
 }
 
-constexpr CallRule unless_zero(CallRule rule, int tested) {
+constexpr SyscallRule unless_zero(SyscallRule rule, int tested) {
   rule.when = When::nonzero;
   rule.tested = static_cast<std::int8_t>(tested);
   return rule;
 }
 
-constexpr CallRule tracing(std::uint32_t request) {
+constexpr SyscallRule tracing(std::uint32_t request) {
   return only_if(on_process(SYS_ptrace, Kind::process, Deed::trace, 1), 0, request);
 }
 
-constexpr CallRule refused(long number, Deed deed, const char* what, int error = EPERM) {
-  CallRule rule;
+constexpr SyscallRule refused(long number, Deed deed, const char* what, int error = EPERM) {
+  SyscallRule rule;
   rule.number = number;
   rule.deed = deed;
   rule.what = what;
@@ -159,7 +159,7 @@ constexpr HarmlessRequest kHarmless[] = {
 };
 static_assert(std::size(kHarmless) < 60, "a jump in the filter is at most 255 instructions long");
 
-constexpr CallRule kRules[] = {
+constexpr SyscallRule kRules[] = {
     // First, because programs that use a GPU issue it most often.
     control(),
     // Calls on files, the most frequent first.
@@ -569,7 +569,7 @@ constexpr long kUnchecked[] = {
 
 }  // namespace
 
-std::span<const CallRule> call_rules() { return kRules; }
+std::span<const SyscallRule> call_rules() { return kRules; }
 
 std::span<const long> unchecked_calls() { return kUnchecked; }
 
