@@ -226,7 +226,7 @@ class Join {
     } else {
       count(access);
     }
-    if (access.relation == Relation::unknown && !dump_.misaligned) judge_unknown(access);
+    if (access.relation == Relation::unknown && !dump_.misaligned && !any_unset_) judge_unknown(access);
     return access;
   }
 
@@ -270,16 +270,17 @@ class Join {
     access.outside = memory != nullptr && argument_->where.state == State::live && memory->freed == 0;
   }
 
-  // Returns true if the address is null although the pointer is not. The thread then did not execute the instruction,
-  // so the registers from which the address is computed still have an older value.
+  // Returns true if the address is null although the pointer is not. Most likely, the thread did not execute the
+  // instruction, so the registers from which the address is computed still have an older value. If no other thread
+  // failed, the code may have chosen between the pointer and null, so nothing is concluded.
   bool is_unset(const LaneAddress& lane) const {
     return lane.address == 0 && through_ && through_->pointer.value_or(0) != 0;
   }
 
-  void count(Access& access) const {
+  void count(Access& access) {
     const LaneAddress* first = nullptr;
     Placement of_first;
-    const bool all_unset = std::ranges::all_of(dump_.lanes, [&](const LaneAddress& lane) { return is_unset(lane); });
+    any_unset_ = std::ranges::any_of(dump_.lanes, [&](const LaneAddress& lane) { return is_unset(lane); });
     for (const LaneAddress& lane : dump_.lanes) {
       if (is_unset(lane)) continue;
       const Placement its = placed(lane.address);
@@ -295,7 +296,7 @@ class Join {
     }
     access.others = dump_.lanes.size() - access.threads + dump_.unknown;
     if (first == nullptr) {
-      const bool all_known = dump_.unknown == 0 && !all_unset;
+      const bool all_known = dump_.unknown == 0 && !any_unset_;
       access.relation = all_known && !may_be_misaligned_elsewhere() ? Relation::inside : Relation::unknown;
       access.threads = 0;
       if (all_known) access.address = dump_.lanes.front().address;
@@ -317,6 +318,7 @@ class Join {
   const bool all_known_;
   const BaseParameter* parameter_ = nullptr;
   std::optional<OperationArgument> through_;
+  bool any_unset_ = false;  // see is_unset()
 };
 
 // Returns the pointer among the parameter words that add up to the address; null unless there is exactly one.

@@ -24,6 +24,7 @@ MayAccesses may_accesses(const Instructions& noting) {
     for (const CodeAccess& access : accesses) {
       MayAccess& may = out[at];
       may.anywhere |= access.anywhere;
+      may.other |= access.other;
       for (const Origin& origin : access.origins) {
         // We do not know which element of the array is used, and an element may hold any address.
         may.anywhere |= origin.indexed;

@@ -18,6 +18,14 @@ bool writes_stack(const Instruction& i) {
   return i.code->shape == Shape::plain && reaches && mode_of(i) != Mode::read;
 }
 
+// Returns true if the address is a constant offset from the stack pointer.
+bool is_at_stack_pointer(const Instruction& i) {
+  return std::ranges::all_of(i.place, [](const AddressTerm& term) {
+    return term.value.kind == Operand::Kind::number ||
+           (term.value.kind == Operand::Kind::slot && term.value.slot == kStackPointer);
+  });
+}
+
 // Returns true if a predicate among the operands may disable the access.
 bool has_condition(const Instruction& i) {
   return !i.carries.empty() || !i.conditions.empty() || (mode_of(i) != Mode::atomic && !i.results.empty());
@@ -228,7 +236,10 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
     if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
     const bool known = address && range_of(address->form, part.box);
     give_up_on(at, !known);
-    if (known) note_known(part, *address, false);
+    if (known) {
+      note_known(part, *address, false);
+      if (mode_of(i) != Mode::read) loaded(at, *address, part.box);
+    }
     if (writes_stack(i)) part.state.stack.clear();
     return after(part);
   }
@@ -360,7 +371,8 @@ void FollowedLaunch::give_up_on(std::uint32_t at, bool open) {
   if (open && i.runs && i.uses_memory()) note_open(at);
   const auto may = code_.accesses.find(at);
   // A store without an origin goes through an address from memory.
-  const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
+  const bool from_memory =
+      may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
   stores_anywhere_ |= i.runs && is_global(i) && mode_of(i) != Mode::read && from_memory;
   forget_bytes_of(at);
 }
@@ -374,8 +386,8 @@ std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
     if (!has_address(i) || !is_global(i)) continue;
     access.kind = i.code->kind;
     access.bytes = i.bytes;
-    if (may != code_.accesses.end() && !may->second.anywhere && !may->second.handle)
-      access.words.assign(may->second.words.begin(), may->second.words.end());
+    const bool only_words = may != code_.accesses.end() && !may->second.anywhere && !may->second.other;
+    if (only_words && !may->second.handle) access.words.assign(may->second.words.begin(), may->second.words.end());
   }
   return out;
 }
@@ -439,7 +451,9 @@ FollowedLaunch::Next FollowedLaunch::local_access(Part& part, Evaluator& evaluat
     }
   }
   if (!known && !loads) stack.clear();
-  if (!known) note_open(at);
+  // An index into a local array may reach past the thread's local memory. A constant offset from the stack pointer does
+  // not.
+  if (!known || !is_at_stack_pointer(i)) note_open(at);
   return after(part, loaded);
 }
 

@@ -18,6 +18,7 @@ namespace cudadiag::sass {
 // The parameter words through which an instruction may access memory.
 struct MayAccess {
   bool anywhere = false;
+  bool other = false;  // or at an address that comes from no parameter, such as one from memory
   std::set<std::uint32_t> words;
   std::optional<std::uint32_t> handle{};  // offset of the handle of its texture or surface
 };

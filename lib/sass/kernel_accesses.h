@@ -45,6 +45,7 @@ struct CodeAccess {
   Mode mode = Mode::read;
   std::vector<Origin> origins;  // all sources that contribute to the address
   bool anywhere = false;        // the address may come from any parameter
+  bool other = false;           // on another path, the address has no such source; known only of single instructions
   auto operator<=>(const CodeAccess&) const = default;
 };
 

@@ -105,7 +105,7 @@ void Instructions::move(const Step& s) {
     moved.resize(s.i.words);
     for (std::uint32_t w = 0; w < s.i.words; ++w) {
       const Id each = value(s, s.i.values[at], w);
-      moved[w] = fresh ? each : sets_.join(moved[w], each);
+      moved[w] = fresh ? each : sets_.either(moved[w], each);
     }
   }
   moved.resize(s.i.words);
@@ -365,6 +365,7 @@ void Instructions::note(const Halves& place, Mode mode) {
   const auto& high = sets_.of(place.high);
   for (const std::uint32_t each : sets_.of(place.low)) {
     if (each == kTop) access.anywhere = true;
+    if (each == kOther) access.other = true;
     const std::uint32_t upper = (each & ~(kMoved | kShifted)) + 4;
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::ranges::binary_search(high, upper)) continue;
     access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
@@ -379,6 +380,7 @@ void Instructions::note(const Halves& place, Mode mode) {
 
 void Instructions::note(CodeAccess access) {
   by_instruction_[at_].insert(access);
+  access.other = false;
   accesses_.insert(std::move(access));
 }
 

@@ -54,6 +54,15 @@ OriginSets::Id OriginSets::join(Id a, Id b) {
   return joined_[key] = number(bounded(std::move(both)));
 }
 
+OriginSets::Id OriginSets::either(Id a, Id b) {
+  const Id joined = join(a, b);
+  const bool one_has_none = (a == 0) != (b == 0);
+  if (!one_has_none || has(joined, kOther) || std::ranges::none_of(of(joined), is_word)) return joined;
+  Set out = of(joined);
+  out.push_back(kOther);
+  return number(sorted(std::move(out)));
+}
+
 OriginSets::Id OriginSets::uncertain(Id id) {
   Set out = of(id);
   return std::erase_if(out, is_certain) == 0 ? id : number(std::move(out));
@@ -180,10 +189,10 @@ void Registers::set(std::uint32_t at, OriginSets::Id value, std::uint32_t predic
   each_view([&](std::uint32_t other) {
     if (other == predicate || other == (predicate ^ 1)) return;
     const auto seen = views_[other].find(at);
-    if (seen != views_[other].end()) seen->second = sets_.join(seen->second, value);
+    if (seen != views_[other].end()) seen->second = sets_.either(seen->second, value);
   });
   view(predicate ^ 1).try_emplace(at, held_[at]);
-  held_[at] = sets_.join(held_[at], value);
+  held_[at] = sets_.either(held_[at], value);
 }
 
 void Registers::forget_conditions(std::uint32_t predicates) {
@@ -228,7 +237,7 @@ bool Registers::join(State& state, const State& more) const {
   for (std::uint32_t at = 0; at < held.size(); ++at) {
     if (held[at] == more.held[at]) continue;
     apart.push_back(at);
-    held[at] = sets_.join(held[at], more.held[at]);
+    held[at] = sets_.either(held[at], more.held[at]);
   }
   const auto look = [](const State& in, std::uint32_t key) {
     const auto view = in.views.find(key);
@@ -240,7 +249,7 @@ bool Registers::join(State& state, const State& more) const {
     if (!here && !there) return;
     const Id value = !there  ? look(state, key)
                      : !here ? look(more, key)
-                             : sets_.join(look(state, key), look(more, key));
+                             : sets_.either(look(state, key), look(more, key));
     if (value != held[key & 0xffff]) views[key] = value;
   };
   for (const auto& [key, value] : state.views) meet(key);
@@ -312,7 +321,7 @@ class Walk {
       Returned& returned = returned_[back.to];
       returned.altered = back.altered;
       for (const std::uint32_t each : *back.altered) {
-        returned.held[each] = sets_.join(returned.held[each], state_.held()[each]);
+        returned.held[each] = sets_.either(returned.held[each], state_.held()[each]);
       }
       bring_back(back.to);
     }
@@ -349,7 +358,7 @@ class Walk {
     if (entry == entries_.end() || returned == returned_.end()) return;
     for (const std::uint32_t each : *returned->second.altered) {
       OriginSets::Id& held = entry->second.held[each];
-      const OriginSets::Id joined = sets_.join(held, returned->second.held[each]);
+      const OriginSets::Id joined = sets_.either(held, returned->second.held[each]);
       if (joined != held) open_.insert(block);
       held = joined;
     }

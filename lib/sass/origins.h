@@ -22,6 +22,7 @@ namespace cudadiag::sass {
 //   kAddend   a parameter, or a sum or product that contains one: likely more than 0 for every thread
 //   kBefore   a number less than 0
 //   kConstant a number in the code other than 0, whose value is not tracked
+//   kOther    on another path, a value without a source, such as one from memory
 //
 // These flags modify an origin:
 //
@@ -35,7 +36,7 @@ inline constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
 inline constexpr std::uint32_t kPlace = 0x40000000, kNumber = 0x20000000, kUpper = 0x10000000, kChosen = 0x08000000;
 inline constexpr std::uint32_t kMoved = 0x04000000, kShifted = 0x02000000;
 inline constexpr std::uint32_t kThread = kUpper | 1, kAddend = kUpper | 2, kBefore = kUpper | 3;
-inline constexpr std::uint32_t kConstant = kUpper | 4;
+inline constexpr std::uint32_t kConstant = kUpper | 4, kOther = kUpper | 5;
 inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
@@ -72,7 +73,10 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // Returns the set for a register that holds one of the two values.
+  // Returns the set for a register that holds one of the two values, depending on the path. Adds kOther if one of them
+  // may be an address and the other has no source.
+  Id either(Id a, Id b);
+  // Returns the set of the sources of both values.
   Id join(Id a, Id b);
   // Returns the set for a value computed from both values. If the value is a sum, `lead` describes how an address moves
   // when the value is added to it.

@@ -194,8 +194,11 @@ bool of_the_host(const Case& failed, Facts& facts) {
 
 bool function_of_host(const Case& failed, Facts& facts) {
   return add_first(failed, facts, [&](const Argument& argument) {
-           return type_of(failed, argument).find("(*)(") != std::string_view::npos && !argument.allocation &&
-                  diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+           // A template argument may be a function, too. The stack has no functions.
+           const std::string_view type = type_of(failed, argument);
+           const bool is_function = type.find("(*)(") < type.find('<');
+           const char* const where = diagnose::host_memory_at(argument.pointer.value_or(0));
+           return is_function && !argument.allocation && where != nullptr && where == std::string_view("heap");
          }) != nullptr;
 }
 

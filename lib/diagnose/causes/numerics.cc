@@ -27,9 +27,7 @@ bool zero_to_one(const Case& failed, Facts& facts) {
 
 // torch._assert_async prints its message in place of a condition.
 bool own_message(const Case& failed, Facts& facts) {
-  const bool asked =
-      failed.device().function.find("_assert_async") != std::string::npos || !failed.launch_message.empty();
-  if (!asked || failed.assertion().empty() || failed.assertion().starts_with("input[0] != ")) return false;
+  if (!is_asked(failed) || failed.assertion().empty() || failed.assertion().starts_with("input[0] != ")) return false;
   facts.add("message", failed.assertion());
   return true;
 }

@@ -44,6 +44,9 @@ inline const std::vector<std::string_view> kFreeLater = {
 inline constexpr std::string_view kFreeLaterLink =
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator";
 
+// Returns true if torch._assert_async checked the assertion. The program may have chosen the message.
+bool is_asked(const Case& failed);
+
 // Returns `text` with its facts filled in, or nullopt if one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 

@@ -85,3 +85,9 @@ extern "C" __global__ void left_early(const int* m, float* out, float* other, in
   for (int k = 0; k < 8; ++k) { if (m[k] == 7) return; out[i + k * n] = k;
 #pragma unroll 1
     for (int j = 0; j < m[k]; ++j) { if (m[j] == 5) break; other[i + j] = j; other[i + k] = 1; } } other[i + n] = 2; }
+extern "C" __global__ void tabled(int** table, int* spare) { int* q = table[threadIdx.x]; if (!q) q = spare; *q = 1; }
+struct Linked { Linked* next; int value; };
+extern "C" __global__ void linked(Linked* head) { for (Linked* n = head; n; n = n->next) n->value = threadIdx.x; }
+extern "C" __global__ void local_index(int* p, int n, int m) { int a[8];
+#pragma unroll 1
+  for (int i = 0; i < 8; i++) a[(i + m) & 7] = i; a[n] = 3; p[0] = a[m]; }

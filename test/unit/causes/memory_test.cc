@@ -224,6 +224,8 @@ TEST_CASE("a function of the host") {
   function.pointer = 0x55ecec5fdd10;
   failed.finding.launch->kernel = "activate(float, float*)";
   CHECK(id_of(failed) == "none");
+  failed.finding.launch->kernel = "activate(Map<float (*)(float)>, float*)";
+  CHECK(id_of(failed) == "none");
 }
 
 TEST_CASE("memory that is pinned twice, and a texture that is refused") {

@@ -256,6 +256,13 @@ TEST_CASE("a null address is not computed from a pointer that is not null") {
   access = recorded_access(dump, &recorded.argument, true);
   CHECK(access.relation == Relation::unknown);
   CHECK_FALSE(access.address);
+  CHECK_FALSE(access.outside);
+  SUBCASE("nor is anything concluded if the other threads are right") {
+    dump.lanes.back().address = dump_at({0}).lanes.front().address;
+    access = recorded_access(dump, &recorded.argument, true);
+    CHECK(access.relation == Relation::unknown);
+    CHECK_FALSE(access.outside);
+  }
 }
 
 TEST_CASE("only the memory of the failed access keeps its lines") {

@@ -1,6 +1,6 @@
 // Tests which accesses a launch is certain to make, and where others may lie. The code was compiled with nvcc:
 // certain.sm90.txt in test/data/sass from the kernels in test/gpu/addresses/cuda and some kernels in kernels.cu,
-// tables.sm90.txt from tables.cu, and branches.sm90.txt from the last seven kernels in kernels.cu.
+// tables.sm90.txt from tables.cu, and branches.sm90.txt from the last ten kernels in kernels.cu.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -472,4 +472,21 @@ TEST_CASE("whatever the memory contains, threads access what was expected") {
     }
     CHECK(followed > 200);
   }
+}
+
+TEST_CASE("an address that a kernel chooses between a parameter and memory is open") {
+  const auto may_be_anywhere = [](const OpenAccess& open) { return open.words.empty(); };
+  Launched table({1, 1, 1}, {32, 1, 1}), list({1, 1, 1}, {32, 1, 1});
+  const CertainAccesses tabled = table.address().address().accesses("tabled");
+  CHECK(std::ranges::any_of(tabled.open, may_be_anywhere));
+  const CertainAccesses linked = list.address().accesses("linked");
+  CHECK(std::ranges::any_of(linked.open, may_be_anywhere));
+}
+
+// The index may reach past the thread's local memory.
+TEST_CASE("an access to a local array by an index is open, even if its address is known") {
+  Launched launch({1, 1, 1}, {32, 1, 1});
+  const CertainAccesses all = launch.address().put(100'000'000).put(2).accesses("local_index");
+  CHECK(all.all_listed);
+  CHECK_FALSE(all.open.empty());
 }
