@@ -371,8 +371,7 @@ void FollowedLaunch::give_up_on(std::uint32_t at, bool open) {
   if (open && i.runs && i.uses_memory()) note_open(at);
   const auto may = code_.accesses.find(at);
   // A store without an origin goes through an address from memory.
-  const bool from_memory =
-      may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
+  const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
   stores_anywhere_ |= i.runs && is_global(i) && mode_of(i) != Mode::read && from_memory;
   forget_bytes_of(at);
 }
