@@ -138,7 +138,7 @@ CertainAccesses FollowedLaunch::certain(const Box& threads) {
   return out;
 }
 
-// What a detour accesses is open if following it takes too long, or reaches unknown code.
+// If following a detour takes too long or reaches unknown code, all of its accesses are open.
 void FollowedLaunch::follow_detours() {
   most_steps_ += steps_;
   while (!detours_.empty()) {

@@ -251,7 +251,6 @@ const std::vector<std::string_view> kKeepForGraph = {
     "while the graph exists, do not free {torch:a tensor|memory} that the capture used, and give it new values "
     "{torch:with copy_() }instead of replacing it",
     "or capture the graph again after replacing {torch:a tensor|memory}"};
-// The memory was freed before the operation was issued, so waiting for earlier operations does not help.
 constexpr std::string_view kGraphLink =
     "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";

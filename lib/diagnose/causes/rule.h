@@ -35,7 +35,8 @@ struct Rule {
   std::string_view link{};
 };
 
-// The advice of all rules for memory that is used after it was freed.
+// The advice of all rules for memory that is used after it was freed. The memory was freed before the operation was
+// issued, so waiting for earlier operations does not help.
 inline const std::vector<std::string_view> kFreeLater = {
     "issue this operation before the free, and free only once it has finished ({cuda:cudaStreamSynchronize, then "
     "cudaFree; or cudaFreeAsync|cuStreamSynchronize, then cuMemFree; or cuMemFreeAsync} on the same stream)",

@@ -442,9 +442,9 @@ const CallRule& driver_call(std::uint32_t id) {
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // These queries can fail or have side effects. cuDeviceGet fails if there is no such device. Looking up a kernel may
-  // load its module, and GetCaptureInfo touches the context. After IpcGetEventHandle, other processes can record the
-  // event. The last three give memory to other processes, devices, or the host.
+  // The following calls can fail, or change something. cuDeviceGet fails if the machine has no device with that number.
+  // A look-up of a kernel may load its module, and GetCaptureInfo touches the context. After IpcGetEventHandle, other
+  // processes can record the event. The last three give memory to other processes, devices, or the host.
   if (name == "cuDeviceGet") return false;
   for (const std::string_view fallible :
        {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo", "FuncGetAttributes", "MemGetInfo",
