@@ -164,7 +164,7 @@ TEST_CASE("pointers past their allocation, and null pointers") {
   failed.finding.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
   CHECK(text_of(failed) ==
         "end points to the end of an allocation of 4.0 KiB, and the kernel probably dereferenced it");
-  // Such a pointer may also mark the end of the range that another one begins.
+  // Another pointer may begin a range, and this one may mark its end.
   failed.finding.arguments.push_back(pointer_argument("begin", 0x1000, "live", 4096, 0));
   CHECK(id_of(failed) == "none");
   failed.finding.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
