@@ -193,8 +193,8 @@ constexpr PassRow kPasses[] = {
     {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
      "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, "
      "and reads values at the candidates' lines. After a failed assertion of PyTorch, also traces its bad value, "
-     "unless "
-     "the program uses torch.compile. If the recorder can use hooks, also gets a GPU core dump, after which the driver "
+     "unless the program uses torch.compile. If the recorder can use hooks, also gets a GPU core dump, after which the "
+     "driver "
      "ends the program."},
     {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
      "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},

@@ -111,6 +111,7 @@ std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
     leave_out_pause();
     if (stop_was_asked != 0) stop_with_terminal();
     look_at_operations();
+    look_at_dump();
     if (!ending) {
       reason = reason_to_end();
       ending = reason || is_done();
@@ -152,23 +153,14 @@ std::optional<session::CutShort> RerunWatch::reason_to_end() {
     const bool told = has_told_all();
     if (fails || told) failed_by_ = Clock::now() + (told ? kShortCourtesy : kCourtesy);
   }
-  const bool too_late = is_too_late();
   if (failed_by_) return std::nullopt;
-  if (too_late) return CutShort::time_limit;
-  // While the driver writes a dump, the program issues nothing.
-  const bool quiet = arena_ != nullptr && spec_.quiet_limit > 0 && dump_bytes() == 0 &&
-                     Clock::now() > moved_ + clamped_milliseconds(spec_.quiet_limit);
-  return quiet ? std::optional(CutShort::issued_nothing) : std::nullopt;
-}
-
-bool RerunWatch::is_too_late() {
   const auto now = Clock::now();
-  if (now <= limit_) return false;
-  if (dump_ && now < dump_limit_ && dump_->moves()) {
-    limit_ = now + kDumpStep;
-    return false;
-  }
-  return true;
+  if (now > limit_) return CutShort::time_limit;
+  // While the driver writes a dump, the program issues nothing. The file appears after the states of all SMs are read.
+  const bool dumps = now < dumped_ + kDumpStep || dump_bytes() > 0;
+  const bool quiet =
+      arena_ != nullptr && spec_.quiet_limit > 0 && !dumps && now > moved_ + clamped_milliseconds(spec_.quiet_limit);
+  return quiet ? std::optional(CutShort::issued_nothing) : std::nullopt;
 }
 
 bool RerunWatch::has_told_all() const {
@@ -188,6 +180,12 @@ bool RerunWatch::is_done() {
   written_ = written;
   failed_by_ = Clock::now() + kCourtesy;
   return false;
+}
+
+void RerunWatch::look_at_dump() {
+  if (!dump_ || !dump_->moves()) return;
+  dumped_ = Clock::now();
+  limit_ = std::max(limit_, std::min(dumped_ + kDumpStep, dump_limit_));
 }
 
 void RerunWatch::look_at_operations() {

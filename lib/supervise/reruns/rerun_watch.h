@@ -41,9 +41,9 @@ class RerunWatch {
   bool has_told_all() const;
   // Returns whether the rerun has failed, has had time to report that, and is not busy writing.
   bool is_done();
-  // Returns whether the time limit is reached. The limit is extended while the driver writes a dump.
-  bool is_too_late();
   void look_at_operations();
+  // Extends the time limit while the driver writes a dump.
+  void look_at_dump();
   // Returns the size of the GPU core dump so far.
   std::uint64_t dump_bytes() const;
   // These functions extend the limits by the time in which this program is stopped (Ctrl-Z), or the machine is
@@ -62,6 +62,7 @@ class RerunWatch {
   Clock::time_point limit_, dump_limit_;
   Clock::time_point looked_ = Clock::now();
   Clock::time_point moved_ = Clock::now();  // when the rerun last issued an operation
+  Clock::time_point dumped_{};              // when the driver last printed progress of a dump
   std::optional<Clock::time_point> failed_by_;
   std::uint64_t operations_ = 0;
   std::uint64_t written_ = 0;  // how many bytes the rerun had written at the last check after its failure

@@ -387,3 +387,19 @@ def correct_programs_stay_correct_under_a_full_window(machine):
         report = machine.report(*kept)
         expect((report["verdict"], len(report["passes"])), ("no_cuda_failure", 2), name)
         expect((machine.folder / name / "latest/confirm/output.txt").read_text(), first.stdout, name)
+
+
+def rerun_that_issues_nothing_is_ended_early(machine):
+    machine.plan(AGAIN)
+    waits = 'test "$CUDADIAG_PASS" = record || exec sleep 1000; exec "$@"'
+    rerun(machine, "sh", "-c", waits, "sh", *program("probe.py"), options=["--wait-limit", "0.1"])
+    expect(outcomes(machine.report())[1], ("confirm", "it issued nothing for too long"), "pass")
+
+
+def rerun_whose_dump_is_being_written_is_not_ended_early(machine):
+    """The driver has printed that it begins a dump, and issues nothing for longer than a rerun otherwise may."""
+    machine.plan(AGAIN)
+    slowly = ('test "$CUDADIAG_PASS" != confirm || { echo "[09:00:00.000000] coredump: Starting GPU coredump generation"; '
+              'sleep 8; }; exec "$@"')
+    machine.run("sh", "-c", slowly, "sh", *program("probe.py"), options=["--rerun=auto", "--wait-limit", "0.1"], timeout=60)
+    expect(outcomes(machine.report())[1], ("confirm", "proven"), "pass")
