@@ -20,7 +20,7 @@
 #include "analyse/notes.h"
 #include "base/text.h"
 #include "commands/commands.h"
-#include "commands/planted_fault.h"
+#include "gpu_checks.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/gpus.h"

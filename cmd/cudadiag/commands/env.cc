@@ -15,6 +15,7 @@
 #include "session/session_folders.h"
 #include "session/session_writer.h"
 #include "sessions/session_choice.h"
+#include "sessions/session_list.h"
 #include "shared_options.h"
 #include "terminal.h"
 #include "wire/environment.h"

@@ -18,7 +18,7 @@
 #include "session/retention.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
-#include "sessions/session_choice.h"
+#include "sessions/session_list.h"
 #include "shared_options.h"
 #include "terminal.h"
 

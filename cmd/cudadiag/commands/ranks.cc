@@ -25,6 +25,7 @@
 #include "report/writers.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "sessions/job_divergence.h"
 #include "sessions/job_sessions.h"
 #include "sessions/session_choice.h"
 #include "shared_options.h"
@@ -106,7 +107,7 @@ std::vector<Alike> alike(JobSessions& job) {
   std::vector<Alike> groups;
   std::map<std::uint64_t, std::size_t> known;
   for (JobSession* part : failed) {
-    const FirstFailure& failure = *part->failure;
+    const SessionFailure& failure = *part->failure;
     const auto [found, is_new] = known.emplace(failure.key, groups.size());
     if (is_new || failure.key == 0) {
       groups.push_back({part, {{failure.rank, failure.pid}}});
@@ -125,7 +126,7 @@ std::string others(JobSessions& job, const std::vector<Alike>& groups) {
   for (std::size_t i = 0; i < groups.size() && i <= kNamed; ++i) {
     std::vector<diagnose::RankName> ranks = groups[i].ranks;
     if (i == 0) {
-      const FirstFailure& first = *groups[0].first->failure;
+      const SessionFailure& first = *groups[0].first->failure;
       std::erase(ranks, diagnose::RankName{first.rank, first.pid});
       if (!ranks.empty()) text += fmt::format("the same on {}\n", diagnose::names_of(ranks));
       continue;
@@ -141,15 +142,15 @@ std::string others(JobSessions& job, const std::vector<Alike>& groups) {
 }
 
 // Returns one sentence about the whole job, followed by one line for each rank or group of ranks.
-std::string answer_text(const Parting& parting, const std::string& directory) {
-  if (!parting.groups && !parting.ranks) return "";
+std::string answer_text(const Divergence& divergence, const std::string& directory) {
+  if (!divergence.groups && !divergence.ranks) return "";
   std::vector<std::string> lines;
   std::string text;
-  if (parting.groups) {
-    lines = diagnose::group_lines(*parting.groups, directory);
-    text = "cudadiag: " + base::printable(diagnose::group_sentence(*parting.groups, directory)) + '\n';
+  if (divergence.groups) {
+    lines = diagnose::group_lines(*divergence.groups, directory);
+    text = "cudadiag: " + base::printable(diagnose::group_sentence(*divergence.groups, directory)) + '\n';
   } else {
-    lines = diagnose::rank_lines(*parting.ranks, directory);
+    lines = diagnose::rank_lines(*divergence.ranks, directory);
     text = "the ranks diverge " + base::printable(lines.front()) + '\n';
     lines.erase(lines.begin());
   }
@@ -157,12 +158,12 @@ std::string answer_text(const Parting& parting, const std::string& directory) {
   return text;
 }
 
-std::string no_failure(const JobSessions& job, const Parting& parting, const std::string& directory) {
+std::string no_failure(const JobSessions& job, const Divergence& divergence, const std::string& directory) {
   const std::size_t count = job.all().size();
   const std::string none = fmt::format("cudadiag: no CUDA failure in {}\n",
                                        count == 1 ? "this session" : fmt::format("these {} sessions", count));
-  const std::string answer = answer_text(parting, directory);
-  return parting.groups ? answer + none : none + answer;
+  const std::string answer = answer_text(divergence, directory);
+  return divergence.groups ? answer + none : none + answer;
 }
 
 // Returns why one of the job's sessions may belong to another user; empty if all of them are the user's own. One
@@ -175,15 +176,15 @@ std::string why_foreign(const JobSessions& job) {
 }
 
 // Returns the report on the first failure of the job.
-std::string first_report(JobSessions& job, const std::vector<Alike>& groups, Parting parting,
+std::string first_report(JobSessions& job, const std::vector<Alike>& groups, Divergence divergence,
                          const RanksOptions& options, const std::string& foreign) {
   JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
   OpenSession& open = job.open(first);
-  const std::string answer = parting.groups ? answer_text(parting, first.working_directory) : "";
-  const std::string sentence = parting.groups ? diagnose::group_sentence(*parting.groups, first.working_directory) : "";
+  const std::string answer = divergence.groups ? answer_text(divergence, first.working_directory) : "";
+  const std::string sentence = divergence.groups ? diagnose::group_sentence(*divergence.groups, first.working_directory) : "";
   // The sentence about the groups is printed here, so the report must not repeat it.
-  const bool says_it = parting.groups && !options.json;
-  open.state.set_job(std::move(parting.ranks), std::move(parting.groups));
+  const bool says_it = divergence.groups && !options.json;
+  open.state.set_job(std::move(divergence.ranks), std::move(divergence.groups));
   diagnose::Diagnosis report = open.state.diagnosis();
   diagnose::mark_foreign(report, foreign);
   if (options.json) return report::write_json(report);
@@ -207,18 +208,18 @@ int carry_out(const RanksOptions& options) {
   const std::string foreign = options.foreign ? "" : why_foreign(job);
   const symbolize::WithheldSources withheld(!foreign.empty());
   const std::vector<Alike> groups = alike(job);
-  const FirstFailure* first = groups.empty() ? nullptr : &*groups.front().first->failure;
+  const SessionFailure* first = groups.empty() ? nullptr : &*groups.front().first->failure;
   const std::string directory =
       groups.empty() ? job.all().front().working_directory : groups.front().first->working_directory;
   // If a rank failed on its own, the places where the other ranks wait for it are irrelevant.
-  Parting parting;
+  Divergence divergence;
   if (first == nullptr || first->hangs) {
-    parting = parting_of(job, first, {options.flight_recorder, options.foreign});
+    divergence = find_divergence(job, first, {options.flight_recorder, options.foreign});
   } else if (options.flight_recorder) {
     say("--flight-recorder was not used: a rank failed by itself, so the dumps cannot explain the failure");
   }
-  if (first == nullptr && !options.json) return print(no_failure(job, parting, directory)), 0;
-  return print(first_report(job, groups, std::move(parting), options, foreign)), 0;
+  if (first == nullptr && !options.json) return print(no_failure(job, divergence, directory)), 0;
+  return print(first_report(job, groups, std::move(divergence), options, foreign)), 0;
 }
 
 }  // namespace

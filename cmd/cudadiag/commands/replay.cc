@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "command_line.h"
 #include "commands/commands.h"
-#include "commands/replays.h"
+#include "commands/replay_runs.h"
 #include "diagnose/words.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"

@@ -1,4 +1,5 @@
-// Reports a failure to a user's command, to a container's termination log, and to torchrun.
+#include "run/failure_sinks.h"
+
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
@@ -18,7 +19,6 @@
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "report/writers.h"
-#include "run/watched_run.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -28,6 +28,9 @@ namespace fs = std::filesystem;
 
 // Kubernetes truncates termination messages to this many bytes.
 constexpr std::size_t kTerminationLog = 4096;
+
+// The time limit for the user's command, in seconds.
+constexpr unsigned kOnFailureSeconds = 60;
 
 // Exit statuses, as in a shell.
 constexpr int kNotStarted = 127, kBySignal = 128;

@@ -22,6 +22,8 @@
 #include "launch/gpus.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
+#include "run/reruns_after_run.h"
+#include "run/run_report.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "supervise/python_requests.h"

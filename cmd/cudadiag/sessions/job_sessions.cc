@@ -48,18 +48,18 @@ std::uint64_t key_of(const analyse::Failure& failure) {
          1;
 }
 
-std::optional<FirstFailure> first_failure(OpenSession& open) {
+std::optional<SessionFailure> first_failure(OpenSession& open) {
   const std::vector<analyse::Failure>& failures = open.state.analysis().failures;
   if (failures.empty()) return std::nullopt;
   const analyse::Failure& failure = failures.front();
   const bool hangs = failure.kind == analyse::Kind::hang;
-  return FirstFailure{analyse::order_of(failure),
-                      failure.evidence.grade(),
-                      key_of(failure),
-                      failure.process->rank,
-                      failure.process->pid,
-                      hangs,
-                      hangs && analyse::in_collective(failure)};
+  return SessionFailure{analyse::order_of(failure),
+                        failure.evidence.grade(),
+                        key_of(failure),
+                        failure.process->rank,
+                        failure.process->pid,
+                        hangs,
+                        hangs && analyse::in_collective(failure)};
 }
 
 RankProcess rank_process(const session::Process& process) {

@@ -1,5 +1,5 @@
 // The sessions of a job in which every rank or node has its own launcher. Reads a few sessions at a time and keeps only
-// a summary of each, so a thousand sessions fit in memory. Finds the call at which the ranks diverge.
+// a summary of each, so a thousand sessions fit in memory.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct OpenSession {
 };
 
 // The first failure of a session. Failures with the same key are reported together.
-struct FirstFailure {
+struct SessionFailure {
   analyse::FailureOrder order;
   analyse::Grade grade{};
   std::uint64_t key = 0;  // if 0, the failure is reported alone
@@ -64,7 +64,7 @@ struct JobSession {
   std::filesystem::path folder;
   std::string working_directory;
   std::string foreign;  // why it may belong to another user; empty if it belongs to this user
-  std::optional<FirstFailure> failure;
+  std::optional<SessionFailure> failure;
   std::vector<analyse::RankState> states;
   std::optional<std::vector<ProcessCollectives>> collectives;  // nullopt if they are not needed, because `states` has
                                                                // all calls
@@ -97,22 +97,5 @@ class JobSessions {
 // may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
 // further calls start. Rethrows the exception of `work`.
 void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work);
-
-// The call at which the ranks of a job diverge, from the groups that NCCL reported. Without groups, it comes from the
-// dumps of PyTorch's Flight Recorder; without dumps, from the order of the kernels.
-struct Parting {
-  std::optional<diagnose::GroupsPart> groups;
-  std::optional<diagnose::RanksPart> ranks;
-};
-
-struct PartingOptions {
-  // Folder or path prefix of the dumps of the Flight Recorder; nullopt: search where PyTorch writes them.
-  std::optional<std::string> flight_recorder;
-  bool foreign = false;  // also read the dumps of ranks in sessions that may belong to another user
-};
-
-// `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
-// that cannot be used. Throws a base::Error if a session cannot be read.
-Parting parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options);
 
 }  // namespace cudadiag::command

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sessions/session_choice.h"
+#include "sessions/session_list.h"
 
 namespace {
 

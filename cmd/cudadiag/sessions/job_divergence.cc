@@ -1,5 +1,5 @@
-// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported. Without groups, it uses the
-// dumps of PyTorch's Flight Recorder. Without dumps, it uses the order of the kernels.
+#include "sessions/job_divergence.h"
+
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,10 +14,8 @@
 #include <utility>
 
 #include "diagnose/flight_rank.h"
-#include "diagnose/rank_groups.h"
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"
-#include "sessions/job_sessions.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -242,12 +240,12 @@ DumpedRanks dumped_ranks(JobSessions& job, const std::optional<std::string>& nam
 using analyse::RankState;
 
 // `owners`: for each state, the session that contains its rank; null if there is only a dump of that rank.
-Parting by_states(JobSessions& job, const std::vector<RankState>& states, const std::vector<JobSession*>& owners,
-                  bool hangs) {
+Divergence by_states(JobSessions& job, const std::vector<RankState>& states, const std::vector<JobSession*>& owners,
+                     bool hangs) {
   const auto answer = analyse::group_answer(states, hangs);
-  if (!answer) return Parting{};
+  if (!answer) return Divergence{};
   const auto first = std::ranges::find_if(owners, [](const JobSession* owner) { return owner != nullptr; });
-  if (first == owners.end()) return Parting{};
+  if (first == owners.end()) return Divergence{};
   const auto stand_in = static_cast<std::size_t>(first - owners.begin());
   const auto reader_of = [&](std::size_t state) { return owners[state] == nullptr ? stand_in : state; };
   const auto recorded = [&](std::size_t state) {
@@ -258,10 +256,10 @@ Parting by_states(JobSessions& job, const std::vector<RankState>& states, const 
         std::ranges::find_if(processes, [&](const session::Process& p) { return p.pid == states[reader].pid; });
     return diagnose::RecordedRank{open.session, *process, open.state.symbolizer(), reader == state};
   };
-  return Parting{diagnose::groups_part(*answer, states, recorded), {}};
+  return Divergence{diagnose::groups_part(*answer, states, recorded), {}};
 }
 
-Parting by_groups(JobSessions& job, bool hangs) {
+Divergence by_groups(JobSessions& job, bool hangs) {
   std::vector<RankState> states;
   std::vector<JobSession*> owners;
   for (JobSession& part : job.all()) {
@@ -274,15 +272,15 @@ Parting by_groups(JobSessions& job, bool hangs) {
   return by_states(job, states, owners, hangs);
 }
 
-Parting by_dumps(JobSessions& job, bool hangs, const PartingOptions& options) {
+Divergence by_dumps(JobSessions& job, bool hangs, const DivergenceOptions& options) {
   DumpedRanks dumps = dumped_ranks(job, options.flight_recorder, options.foreign);
   for (const base::Error& refused : dumps.refused) say(refused);
-  Parting parting = by_states(job, dumps.states, dumps.owners, hangs);
-  if (parting.groups) parting.groups->dumps = std::move(dumps.files);
-  return parting;
+  Divergence divergence = by_states(job, dumps.states, dumps.owners, hangs);
+  if (divergence.groups) divergence.groups->dumps = std::move(dumps.files);
+  return divergence;
 }
 
-Parting by_kernels(JobSessions& job, bool hangs) {
+Divergence by_kernels(JobSessions& job, bool hangs) {
   struct SequenceOwner {
     JobSession* session = nullptr;
     std::size_t process = 0;
@@ -299,20 +297,20 @@ Parting by_kernels(JobSessions& job, bool hangs) {
     part.collectives.reset();
   }
   const auto ranks = analyse::ranks_to_tell(sequences, hangs);
-  if (!ranks) return Parting{};
-  return Parting{{}, diagnose::ranks_part(*ranks, [&](std::size_t process) {
-                   OpenSession& open = job.open(*owners[process].session);
-                   return diagnose::RecordedRank{open.session, open.session.processes[owners[process].process],
-                                                 open.state.symbolizer()};
-                 })};
+  if (!ranks) return Divergence{};
+  return Divergence{{}, diagnose::ranks_part(*ranks, [&](std::size_t process) {
+                      OpenSession& open = job.open(*owners[process].session);
+                      return diagnose::RecordedRank{open.session, open.session.processes[owners[process].process],
+                                                    open.state.symbolizer()};
+                    })};
 }
 
 }  // namespace
 
-Parting parting_of(JobSessions& job, const FirstFailure* first, const PartingOptions& options) {
+Divergence find_divergence(JobSessions& job, const SessionFailure* first, const DivergenceOptions& options) {
   const bool hangs = first != nullptr;
   if (job.knows_groups()) return by_groups(job, hangs);
-  Parting by_dump = by_dumps(job, hangs, options);
+  Divergence by_dump = by_dumps(job, hangs, options);
   const bool by_order = !by_dump.groups && (first == nullptr || first->in_collective);
   return by_order ? by_kernels(job, hangs) : by_dump;
 }

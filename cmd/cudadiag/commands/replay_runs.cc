@@ -1,4 +1,4 @@
-#include "commands/replays.h"
+#include "commands/replay_runs.h"
 
 #include <fmt/core.h>
 

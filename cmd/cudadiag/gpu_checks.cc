@@ -1,4 +1,4 @@
-#include "commands/planted_fault.h"
+#include "gpu_checks.h"
 
 #include <cuda.h>
 #include <dlfcn.h>

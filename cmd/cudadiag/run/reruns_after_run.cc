@@ -1,4 +1,5 @@
-// Reruns the command after a run.
+#include "run/reruns_after_run.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"
 #include "run/rerun_speech.h"
-#include "run/watched_run.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/passes.h"

@@ -1,4 +1,4 @@
-// Runs the tests of `cudadiag doctor` that need a GPU. Child processes query the driver and run a failing kernel. This
+// Checks what needs a GPU or its driver, above all for `cudadiag doctor`. Child processes query the driver and run a failing kernel. This
 // process never initialises CUDA, so a driver that hangs or crashes cannot affect it.
 #pragma once
 

@@ -1,0 +1,17 @@
+// Reruns the command after a run.
+#pragma once
+
+#include "launch/signals.h"
+#include "launch/standard_descriptors.h"
+#include "run/run_report.h"
+#include "shared_options.h"
+#include "supervise/recording.h"
+
+namespace cudadiag::command {
+
+// Reruns the command if the policy or the user allows it, and prints messages about the reruns. Call this after the
+// recording is finished and `report` has been printed.
+void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                  const launch::Input& input, launch::SignalRelay& relay);
+
+}  // namespace cudadiag::command
