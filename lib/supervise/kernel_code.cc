@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -74,8 +75,11 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   while (output.size() < kMostOutput) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd source{pipe, POLLIN, 0};
-    if (left <= 0 || ::poll(&source, 1, static_cast<int>(left)) <= 0) return "";
+    const int ready = left <= 0 ? 0 : ::poll(&source, 1, static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;  // the command has ended, for example
+    if (ready <= 0) return "";
     const ssize_t count = ::read(pipe, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) return "";
     if (count == 0) return output;
     output.append(buffer, static_cast<std::size_t>(count));

@@ -1,0 +1,25 @@
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include "supervise/kernel_code.h"
+#include "unit/scratch_folder.h"
+
+// The launcher handles SIGCHLD, and a failing program often ends while its code is being disassembled.
+TEST_CASE("a child that ends does not interrupt the disassembler") {
+  const cudadiag::test::ScratchFolder folder;
+  const auto tool = folder.file("nvdisasm",
+                                "#!/bin/sh\n"
+                                "for i in 1 2 3 4 5 6 7 8; do kill -CHLD $PPID; /bin/true; done\n"
+                                "echo '/*0000*/ EXIT ;'\n");
+  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  struct sigaction before {}, handled {};
+  handled.sa_handler = [](int) {};
+  handled.sa_flags = SA_RESTART;
+  ::sigaction(SIGCHLD, &handled, &before);
+  const std::string text = cudadiag::supervise::disassembled(tool, "SM90a", std::string(16, 'x'));
+  ::sigaction(SIGCHLD, &before, nullptr);
+  CHECK(text == "/*0000*/ EXIT ;\n");
+}
