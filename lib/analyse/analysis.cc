@@ -231,6 +231,21 @@ bool ended_badly(const Session& session) {
          });
 }
 
+// Returns nullopt if group_answer() finds no reason for a hang. `hangs` is as in group_answer().
+std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes, bool hangs) {
+  JobGroups job;
+  for (const Process* process : processes) {
+    auto state = rank_state(*process, kAllCalls);
+    if (!state) continue;
+    job.states.push_back(std::move(*state));
+    job.processes.push_back(process);
+  }
+  auto answer = group_answer(job.states, hangs);
+  if (!answer) return std::nullopt;
+  job.answer = std::move(*answer);
+  return job;
+}
+
 // Finds where the ranks of a hanging or failed job diverge. A rank that gave up waiting has no unfinished work, so it
 // does not show up as a hang. Ignores a run that ended normally, because its ranks may end one collective apart.
 void look_at_ranks(const Session& session, Analysis& analysis) {
@@ -268,20 +283,6 @@ bool knows_groups(const std::vector<const Process*>& processes) {
          });
 }
 
-std::optional<JobGroups> job_groups(const std::vector<const Process*>& processes, bool hangs) {
-  JobGroups job;
-  for (const Process* process : processes) {
-    auto state = rank_state(*process, kAllCalls);
-    if (!state) continue;
-    job.states.push_back(std::move(*state));
-    job.processes.push_back(process);
-  }
-  auto answer = group_answer(job.states, hangs);
-  if (!answer) return std::nullopt;
-  job.answer = std::move(*answer);
-  return job;
-}
-
 // Hangs come after other failures, because a hanging process may be waiting for one that failed. Hangs in a collective
 // come last, because the process may be waiting for a process that hangs elsewhere.
 FailureOrder order_of(const Failure& failure) {
@@ -289,14 +290,12 @@ FailureOrder order_of(const Failure& failure) {
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};
 }
 
-bool comes_before(const Failure& a, const Failure& b) { return order_of(a) < order_of(b); }
-
 Analysis analyse(const Session& session, const SameLine& same_line) {
   log_state(session);
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({NoteCode::launcher, note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
-  std::ranges::stable_sort(analysis.failures, comes_before);
+  std::ranges::stable_sort(analysis.failures, {}, order_of);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);

@@ -156,7 +156,7 @@ struct JobGroups {
 
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
-  // Sorted with comes_before(): guesses come after measured failures, even if they are earlier.
+  // Sorted by order_of(): guesses come after measured failures, even if they are earlier.
   std::vector<Failure> failures;
   std::vector<Note> notes;           // includes those of the launcher and the recorders
   std::optional<Grade> first_grade;  // grade of the first failure before reruns changed it
@@ -171,7 +171,8 @@ struct Analysis {
 // supplies it, because the answer needs symbols.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
-// A key for sorting failures, including those of different sessions. Smaller keys come first.
+// A key for sorting failures. Smaller keys come first. If the sessions of two failures differ, the order relies on the
+// clocks of the hosts.
 struct FailureOrder {
   bool is_guess = false, hangs = false, in_collective = false;
   double time = 0;  // seconds since the epoch
@@ -179,16 +180,9 @@ struct FailureOrder {
 };
 FailureOrder order_of(const Failure& failure);
 
-// Returns whether `a` comes before `b` in a report. If their sessions differ, the order relies on the clocks of the
-// hosts.
-bool comes_before(const Failure& a, const Failure& b);
-
 // Returns whether at least one process called collectives, and NCCL reported the communicators of every process that
 // did.
 bool knows_groups(const std::vector<const session::Process*>& processes);
-
-// Returns nullopt if group_answer() finds no reason for a hang. `hangs` is as in group_answer().
-std::optional<JobGroups> job_groups(const std::vector<const session::Process*>& processes, bool hangs);
 
 // Without `same_line`, each site counts as a separate line.
 Analysis analyse(const session::Session& session, const SameLine& same_line = {});
