@@ -67,12 +67,12 @@ namespace {
 
 std::string device_exception(std::uint32_t code) {
   switch (code) {
-    case 700:
-    case 717:
+    case wire::cuda::kIllegalAddress:
+    case wire::cuda::kInvalidAddressSpace:
       return "check this operation's pointers, indices and sizes, and that its memory has not been freed";
-    case 710:
+    case wire::cuda::kAssert:
       return "read the assertion that the program printed, and check the values that it tests";
-    case 716:
+    case wire::cuda::kMisalignedAddress:
       return "check that this line's pointers are aligned for the types that the kernel reads and writes";
     default:
       return "check the arguments of the operation at this line";
@@ -188,7 +188,7 @@ std::uint32_t forked_from(const session::Process& process, const session::Sessio
 // Returns the message that torch._assert_async passed to the launch that failed; empty if unknown. The message is the
 // kernel's second parameter, as characters that end with a zero. The recording has about 160 of them.
 std::string message_of_assert(const analyse::Failure& failure, const std::string& kernel) {
-  const bool is_assert = failure.code == 710 && failure.candidates.size() == 1 &&
+  const bool is_assert = failure.code == wire::cuda::kAssert && failure.candidates.size() == 1 &&
                          kernel.find("at::native::_assert_async_cuda_kernel<") != std::string::npos &&
                          kernel.find("at::native::Msg)") != std::string::npos;
   const session::Operation* launch = is_assert ? failure.candidates.front().operation : nullptr;

@@ -120,6 +120,7 @@ class FindingBuilder {
     refused.name = session::visible_call(call);
     if (analyse::goes_to_host(call)) refused.host_side = "destination";
     if (analyse::comes_from_host(call)) refused.host_side = "source";
+    refused.explanation = call.explanation;
     refused.bytes = call.bytes;
     if (call.device_total > 0) refused.free = call.device_free;
     refused.most_threads = call.most_threads;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "wire/cuda_codes.h"
+
 namespace cudadiag::causes {
 namespace {
-
-constexpr std::uint32_t kDeviceAssert = 710;
 
 bool contains_any(std::string_view text, const std::vector<std::string_view>& parts) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
@@ -36,7 +36,7 @@ bool fits_assertion(const Rule& rule, const Case& failed) {
              return is_condition(failed.assertion(), wanted);
            });
   }
-  if (!rule.assertions.empty() && failed.finding.code != kDeviceAssert) return false;
+  if (!rule.assertions.empty() && failed.finding.code != wire::cuda::kAssert) return false;
   return failed.kernel().find("at::native") != std::string::npos && contains_any(failed.kernel(), rule.kernels);
 }
 

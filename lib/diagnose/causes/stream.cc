@@ -27,12 +27,12 @@ bool follows_a_failure(const Case& failed, Facts& facts) {
 
 // The driver's own explanation, if it gave one, says which of the meanings of an error applies.
 bool lacks_context(const Case& failed, Facts& facts) {
-  const std::string& text = failed.finding.text;
-  return names_refusing_call(failed, facts) && (!text.starts_with("The driver says: ") || has_any(text, {"context"}));
+  const std::string& explanation = failed.refused().explanation;
+  return names_refusing_call(failed, facts) && (explanation.empty() || has_any(explanation, {"context"}));
 }
 
 bool opens_own_handle(const Case& failed, Facts& facts) {
-  return names_refusing_call(failed, facts) && has_any(failed.finding.text, {"locally created"});
+  return names_refusing_call(failed, facts) && has_any(failed.refused().explanation, {"locally created"});
 }
 
 bool vanished(const Case& failed, Facts&) {

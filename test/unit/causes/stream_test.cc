@@ -59,11 +59,11 @@ TEST_CASE("disabling peer access that was not enabled") {
 TEST_CASE("a missing context is not blamed if the driver says something else") {
   Failed failed = refused_call(201, "cudaIpcOpenMemHandle");
   CHECK(id_of(failed) == "no-context");
-  failed.finding.text = "The driver says: No CUDA context is current to the calling thread";
+  failed.finding.refused->explanation = "No CUDA context is current to the calling thread";
   CHECK(id_of(failed) == "no-context");
-  failed.finding.text = "The driver says: Error opening locally created memHandle.";
+  failed.finding.refused->explanation = "Error opening locally created memHandle.";
   CHECK(id_of(failed) == "own-ipc-handle");
-  failed.finding.text = "The driver says: something new";
+  failed.finding.refused->explanation = "something new";
   CHECK(id_of(failed) == "none");
 }
 
