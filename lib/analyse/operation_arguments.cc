@@ -186,10 +186,7 @@ OperationArguments refused_arguments(const Failure& failure) {
 
 std::uint64_t OperationArgument::past_end() const {
   if (!pointer || (where.state != State::live && where.state != State::past_end)) return 0;
-  const std::uint64_t offset = *pointer - where.allocation->address;
-  if (offset > where.bytes) return offset - where.bytes;
-  const std::uint64_t room = where.bytes - offset;
-  return bytes && *bytes > room ? *bytes - room : 0;
+  return analyse::past_end(*pointer - where.allocation->address, bytes, where.bytes);
 }
 
 const session::Arguments* kept_arguments(const ProcessRecord& record, const Operation& operation) {

@@ -44,6 +44,12 @@ std::vector<const Allocation*> rivals(const ProcessRecord& record, const session
 
 }  // namespace
 
+std::uint64_t past_end(std::uint64_t offset, const std::optional<std::uint64_t>& bytes, std::uint64_t size) {
+  if (offset > size) return offset - size;
+  const std::uint64_t room = size - offset;
+  return bytes && *bytes > room ? *bytes - room : 0;
+}
+
 AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
   std::vector<const Allocation*> live, freed;
   for (const Allocation& allocation : record.allocations) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Whereabouts {
   const session::Allocation* allocation = nullptr;  // null if unknown
   std::uint64_t bytes = 0;  // size; includes adjacent live mappings if `allocation` is a mapping
 };
+
+// Returns how far past the end of a memory an address points or, if it is the beginning of `bytes` bytes, how far these
+// extend past the end; 0 if all is inside. `offset`: the address's distance from the beginning of the memory.
+std::uint64_t past_end(std::uint64_t offset, const std::optional<std::uint64_t>& bytes, std::uint64_t size);
 
 // Recorded allocations of a process: which are live or freed at a given time, and which one holds an address.
 class AllocationMap {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/where_is.h"
 #include "diagnose/failed_operation.h"
 #include "diagnose/words.h"
@@ -94,22 +95,13 @@ void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
   if (!access.lanes.empty()) access.space = Space::global;
 }
 
-std::string size_of(std::uint64_t bytes) {
-  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
-  double size = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (size /= 1024; size >= 1024 && unit < 3; size /= 1024) ++unit;
-  return fmt::format("{:.2f} {}", size, units[unit]);
-}
-
 std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
   if (!parameter.value) return fmt::format(", computed from {}", parameter_words(parameter));
   const std::uint64_t value = *parameter.value;
   const std::string name = fmt::format("{} ({:#x})", parameter_words(parameter), value);
   if (address == value) return ", the value of " + parameter_words(parameter);
-  return address > value ? fmt::format(", {} after {}", size_of(address - value), name)
-                         : fmt::format(", {} before {}", size_of(value - address), name);
+  return address > value ? fmt::format(", {} after {}", causes::size_text(address - value), name)
+                         : fmt::format(", {} before {}", causes::size_text(value - address), name);
 }
 
 std::uint64_t away(const LaneAddress& lane, const BaseParameter& from) {
@@ -257,7 +249,7 @@ class Join {
   // Judges an address that is unknown or cannot be compared.
   void judge_unknown(Access& access) const {
     if (dump_.low > 0 && parameter_ == nullptr) {
-      access.relation = Relation::null;
+      access.relation = where_is(AccessAddresses{0, kLowestAddress - 1}, nullptr, false).relation;
       access.threads = dump_.low;
       access.others = dump_.lanes.size() + dump_.unknown - dump_.low;
       access.address.reset();
@@ -364,7 +356,7 @@ class RecordedMemory {
                        (access.relation == Relation::misaligned && address.where.state == State::live);
     if (!found && access.from_memory && access.relation == Relation::unknown) return find_nearest(access);
     if (!found || is_of_host(address)) return;
-    if (access.relation == Relation::unknown) access.relation = Relation::freed;
+    if (access.relation == Relation::unknown) access.relation = where_is(std::nullopt, &address, false).relation;
     access.allocation = allocation_of(address, process_, resolve_);
   }
 
@@ -395,20 +387,18 @@ class RecordedMemory {
   analyse::AllocationMap map_;
 };
 
-// Compares the distance from the pointer with the largest allocation of the process. An address that is farther away is
-// outside of the pointer's memory, whichever it is. Does nothing if the pointer may point to freed memory.
+// Compares the distance from the pointer with the largest allocation of the process. Does nothing if the pointer may
+// point to freed memory.
 void compare_with_largest(Access& access, const session::ProcessRecord& record) {
-  const bool comparable = access.relation == Relation::unknown && !access.allocation && access.address &&
-                          access.pointer.value_or(0) >= kLowestAddress && *access.pointer < kBeyondAddresses;
+  const bool comparable =
+      access.relation == Relation::unknown && !access.allocation && access.address && access.pointer;
   const bool all_known = analyse::knows_all_allocations(record) && record.forgotten_allocations == 0 &&
                          std::ranges::none_of(record.allocations, [](const auto& each) { return each.freed != 0; });
   if (!comparable || !all_known || record.allocations.empty()) return;
   const auto largest = std::ranges::max(record.allocations, {}, &session::Allocation::bytes).bytes;
-  const bool after = *access.address > *access.pointer;
-  const std::uint64_t away = after ? *access.address - *access.pointer : *access.pointer - *access.address;
-  if (away < largest) return;
-  access.relation = after ? Relation::past_end : Relation::before;
-  access.distance = access.farthest = away - largest;
+  const Placement its = where_from(*access.pointer, *access.address, largest);
+  access.relation = its.relation;
+  if (is_measured(its.relation)) access.distance = access.farthest = its.distance;
 }
 
 // A recorded process that wrote the dump, and its failed launch. Both are null if the dump's process was not recorded.

@@ -495,7 +495,7 @@ class OverrunBuilder {
 
  private:
   std::uint64_t end() const { return from_.address + from_.bytes; }
-  bool past_end() const { return from_.access.end > end(); }
+  bool past_end() const { return finding_.access->relation == Relation::past_end; }
 
   void access() {
     Access& to = finding_.access.emplace();
@@ -504,7 +504,10 @@ class OverrunBuilder {
               : mode == RaceMode::atomic ? sass::AccessKind::atomic
                                          : sass::AccessKind::load;
     to.parameter_byte = from_.access.parameter;
-    to.relation = past_end() ? Relation::past_end : Relation::before;
+    // Each byte of the range is accessed by some thread.
+    const auto first = static_cast<std::int64_t>(from_.access.begin);
+    const auto last = static_cast<std::int64_t>(from_.access.end - 1);
+    to.relation = where_in({first, last, 1}, from_.address, from_.bytes).relation;
     to.address = past_end() ? std::max(end(), from_.access.begin) : from_.access.begin;
     to.distance = past_end() ? *to.address - end() : from_.address - from_.access.begin;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "analyse/recorded_memory.h"
 #include "diagnose/facts/place.h"
 #include "session/deliveries.h"
 
@@ -44,9 +45,7 @@ struct Argument : session::DeliveredValue {
 
 inline std::uint64_t Argument::past_end() const {
   if (!allocation || allocation->is_freed) return 0;
-  if (allocation->offset > allocation->bytes) return allocation->offset - allocation->bytes;
-  const std::uint64_t room = allocation->bytes - allocation->offset;
-  return bytes && *bytes > room ? *bytes - room : 0;
+  return analyse::past_end(allocation->offset, bytes, allocation->bytes);
 }
 
 // A line that the value passed through on its way to the failing operator.

@@ -29,14 +29,6 @@ Placement outside(Relation relation, const Offsets& at, std::int64_t distance, s
   return {relation, static_cast<std::uint64_t>(distance), is_overflow(relation, at, distance, bytes)};
 }
 
-Placement where_in(const Offsets& at, std::int64_t bytes) {
-  // The last bytes of an access count: the distance is then 0.
-  if (at.last >= at.size || at.last + bytes > at.size)
-    return outside(Relation::past_end, at, std::max<std::int64_t>(0, at.last - at.size), bytes);
-  if (at.first < 0) return outside(Relation::before, at, -at.first, bytes);
-  return {Relation::inside, 0, false};
-}
-
 bool is_of_host(std::uint64_t address) { return host_memory_at(address) != nullptr; }
 
 // Returns the relation of every address that is computed from this pointer; `unknown` if it depends on the address.
@@ -68,15 +60,33 @@ Placement where_is(const std::optional<AccessAddresses>& addresses, const Operat
     return {through == nullptr && first < kNullPage ? Relation::null : Relation::never_allocated};
   if (through == nullptr) return {is_of_host(first) && is_of_host(last) ? Relation::host : Relation::unknown};
   if (!has_memory) return {all_known ? Relation::never_allocated : Relation::unknown};
-  const auto begin = static_cast<std::int64_t>(through->where.allocation->address);
-  return where_in({addresses->first - begin, addresses->last - begin, static_cast<std::int64_t>(through->where.bytes)},
-                  addresses->bytes);
+  return where_in(*addresses, through->where.allocation->address, through->where.bytes);
+}
+
+Placement where_in(const AccessAddresses& addresses, std::uint64_t begin, std::uint64_t size) {
+  const auto first = static_cast<std::uint64_t>(addresses.first), last = static_cast<std::uint64_t>(addresses.last);
+  const Offsets at{static_cast<std::int64_t>(first - begin), static_cast<std::int64_t>(last - begin),
+                   static_cast<std::int64_t>(size)};
+  const std::int64_t bytes = addresses.bytes;
+  // The last bytes of an access count: the distance is then 0.
+  if (at.last >= at.size || at.last + bytes > at.size)
+    return outside(Relation::past_end, at, std::max<std::int64_t>(0, at.last - at.size), bytes);
+  if (at.first < 0) return outside(Relation::before, at, -at.first, bytes);
+  return {Relation::inside, 0, false};
 }
 
 Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes) {
   if (bytes == 0) return {};
   const auto at = static_cast<std::int64_t>(offset);
-  return where_in({at, at, bytes}, 0);
+  return where_in({at, at, 0}, 0, bytes);
+}
+
+Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most) {
+  if (pointer < kLowestAddress || pointer >= kBeyondAddresses) return {};
+  const bool after = address > pointer;
+  const std::uint64_t away = after ? address - pointer : pointer - address;
+  if (away < most) return {};
+  return {after ? Relation::past_end : Relation::before, away - most};
 }
 
 Placement misalignment(std::uint64_t address, std::uint32_t alignment, std::int64_t step) {

@@ -62,8 +62,15 @@ struct Placement {
 Placement where_is(const std::optional<AccessAddresses>& addresses, const analyse::OperationArgument* through,
                    bool all_known);
 
+// The same for memory of `size` bytes from `begin` on.
+Placement where_in(const AccessAddresses& addresses, std::uint64_t begin, std::uint64_t size);
+
 // The same for an offset in a block's shared memory, which has this many bytes (0 if unknown).
 Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes);
+
+// The same for an address computed from a pointer into unknown memory, which has at most `most` bytes. Farther away,
+// the address is outside of that memory, whichever it is. The distance is then the shortest possible one.
+Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most);
 
 // Compares an address with a multiple of the access's size. `step`: other threads' addresses differ by its multiples.
 Placement misalignment(std::uint64_t address, std::uint32_t alignment, std::int64_t step = 0);

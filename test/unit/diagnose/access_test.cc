@@ -99,7 +99,7 @@ TEST_CASE("a bad load: 1 TiB after the parameter in every thread") {
   CHECK(parameter->byte == 0);
   CHECK(parameter->value == 0x7f211fe00000);
   CHECK(access_lines(*access) ==
-        std::vector<std::string>{"load of 4 bytes at 0x80211fe00000, 1.00 TiB after parameter 1 "
+        std::vector<std::string>{"load of 4 bytes at 0x80211fe00000, 1.0 TiB after parameter 1 "
                                  "(0x7f211fe00000), by block 0,0,0 thread 0,0,0"});
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("a thread that is far from the others is named") {
   CHECK(access_lines(dump) ==
         std::vector<std::string>{
             "load of 4 bytes at 0x7f0000000000, the value of parameter 1, by block 2,0,0 thread 0,0,0",
-            "farthest at 0x7f0040000000, 1.00 GiB after parameter 1 (0x7f0000000000), by block 2,0,0 thread 2,0,0"});
+            "farthest at 0x7f0040000000, 1.0 GiB after parameter 1 (0x7f0000000000), by block 2,0,0 thread 2,0,0"});
   dump.lanes.pop_back();
   CHECK(access_lines(dump).size() == 1);
 }

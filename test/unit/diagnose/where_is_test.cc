@@ -103,6 +103,25 @@ TEST_CASE("shared memory ends with its size, and has an end only if that is know
   CHECK(where_in_shared(2048, 0).relation == Relation::unknown);
 }
 
+TEST_CASE("a range of bytes that reaches past both ends is past the end") {
+  const auto bytes = [](std::int64_t first, std::int64_t last) {
+    return where_in({kBegin + first, kBegin + last, 1}, kBegin, 4096).relation;
+  };
+  CHECK(bytes(0, 4095) == Relation::inside);
+  CHECK(bytes(-1, 4095) == Relation::before);
+  CHECK(bytes(0, 4096) == Relation::past_end);
+  CHECK(bytes(-1, 4096) == Relation::past_end);
+}
+
+TEST_CASE("an address too far from its pointer is outside of the pointer's memory, even if that memory is unknown") {
+  CHECK(where_from(kBegin, kBegin + 4095, 4096).relation == Relation::unknown);
+  CHECK(where_from(kBegin, kBegin + 4100, 4096).relation == Relation::past_end);
+  CHECK(where_from(kBegin, kBegin + 4100, 4096).distance == 4);
+  CHECK(where_from(kBegin, kBegin - 4100, 4096).relation == Relation::before);
+  CHECK(where_from(kLowestAddress - 1, kBegin, 4096).relation == Relation::unknown);  // the pointer is only a number
+  CHECK(where_from(kBeyondAddresses, kBegin, 4096).relation == Relation::unknown);
+}
+
 TEST_CASE("an address is misaligned for some thread, or for none") {
   CHECK(misalignment(0x1004, 16).distance == 4);
   CHECK(misalignment(0x1000, 16, 24).distance == 8);
