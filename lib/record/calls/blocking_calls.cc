@@ -1,7 +1,7 @@
-// Publishes the call in which a thread may be waiting for the GPU (recorder.h).
+#include "record/calls/blocking_calls.h"
+
 #include <atomic>
 
-#include "record/recorder.h"
 #include "record/this_thread.h"
 #include "wire/tables.h"
 

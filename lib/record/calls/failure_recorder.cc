@@ -1,6 +1,6 @@
-// Collects the facts about each call that returned an error (recorder.h).
+#include "record/calls/failure_recorder.h"
+
 #include "record/calls/call_rules.h"
-#include "record/recorder.h"
 #include "record/this_thread.h"
 #include "wire/pass_files.h"
 

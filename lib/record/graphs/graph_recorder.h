@@ -12,11 +12,11 @@
 #include "record/graphs/graphs.h"
 #include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
+#include "record/memory/race_records.h"
 #include "record/operations/site_finder.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "record/output/race_records.h"
 #include "record/rerun/exclusive_wait.h"
 #include "record/rerun/window.h"
 

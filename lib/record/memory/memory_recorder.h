@@ -10,9 +10,9 @@
 #include "record/calls/calls.h"
 #include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
+#include "record/memory/race_records.h"
 #include "record/operations/operation_recorder.h"
 #include "record/output/area_map.h"
-#include "record/output/race_records.h"
 
 namespace cudadiag::record {
 

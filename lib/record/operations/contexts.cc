@@ -1,8 +1,7 @@
-// The CUDA contexts of the process (streams.h).
+#include "record/operations/contexts.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "record/operations/streams.h"
 
 namespace cudadiag::record {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "record/output/race_records.h"
+#include "record/memory/race_records.h"
 
 namespace cudadiag::record {
 

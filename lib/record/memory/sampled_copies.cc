@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/output/race_records.h"
+#include "record/memory/race_records.h"
 
 namespace cudadiag::record {
 

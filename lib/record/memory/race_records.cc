@@ -1,4 +1,4 @@
-#include "record/output/race_records.h"
+#include "record/memory/race_records.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Writes the records about arrays, textures and surfaces, and about copies to and from arrays.
-#include "record/output/race_records.h"
+#include "record/memory/race_records.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
