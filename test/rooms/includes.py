@@ -29,6 +29,9 @@ MAY_INCLUDE = {
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
+# The same for the folders of the command, below cmd/cudadiag; main.cc may include all of them.
+IN_COMMAND = {"": {""}, "sessions": {"", "sessions"}, "run": {"", "sessions", "run"}, "commands": {"", "sessions", "run", "commands"}}
+
 # In the order of the table in lib/README.md: the stage, and one sentence for each room.
 ROOMS = {
     "base": ("", "Small tools that several rooms need: descriptors, printable text, demangled names."),
@@ -48,7 +51,7 @@ ROOMS = {
     "diagnose/causes": ("diagnose", "The tables of causes, one file for each family."),
     "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes. Also the data of `status`."),
     "report": ("report", "The writers of a `Diagnosis` as text, JSON, SARIF and HTML."),
-    "cmd": ("report", "The command: options, subcommands, and the output of a run."),
+    "cmd": ("report", "The command: a recorded run and its output (`run`), the sessions that a user names (`sessions`), and the subcommands (`commands`)."),
 }
 TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n", "<!-- end -->\n"
 
@@ -85,17 +88,23 @@ def complaints_about(room, file, text):
             yield from complaints_about_foreign(room, file, name)
 
 
-def is_in_command(file, name):
+def folder_in_command(file):
     """Paths of the command's own files start below cmd/cudadiag."""
-    command = next(folder for folder in file.parents if folder.parent.name == "cmd")
-    return (command / name).exists()
+    return next(folder for folder in file.parents if folder.parent.name == "cmd")
+
+
+def complaints_inside_command(file, name):
+    folder = str(file.parent.relative_to(folder_in_command(file))).strip(".")
+    other, allowed = name.rpartition("/")[0], IN_COMMAND.get(folder, set())
+    if file.name != "main.cc" and other not in allowed:
+        yield f'includes "{name}": {folder or "the command"} may include {", ".join(sorted(allowed - {""})) or "no folder"}'
 
 
 def complaints_about_own(room, file, name):
     other = room_of(name)
-    if room == "cmd" and is_in_command(file, name):
-        return
-    if other == "cmd":
+    if room == "cmd" and (folder_in_command(file) / name).exists():
+        yield from complaints_inside_command(file, name)
+    elif other == "cmd":
         yield f'includes "{name}": nothing includes cmd'
     elif other not in MAY_INCLUDE or "/" not in name:
         yield f'includes "{name}": a path that starts with a room is wanted'

@@ -37,6 +37,18 @@ class Includes(unittest.TestCase):
         self.assert_refused("cmd/cudadiag/a.cc", '#include "record/rings.h"\n', "nothing outside uses the recorder")
         self.assert_refused("lib/report/a.cc", '#include "text.h"\n', "starts with a room")
 
+    def test_folders_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = pathlib.Path(folder) / "cmd/cudadiag"
+            for name, included in {"run/report.cc": "commands/list.h", "commands/list.h": "run/report.h", "run/report.h": "terminal.h",
+                                   "terminal.h": "sessions/choice.h", "sessions/choice.h": "terminal.h",
+                                   "main.cc": "commands/list.h"}.items():
+                (command / name).parent.mkdir(parents=True, exist_ok=True)
+                (command / name).write_text(f'#include "{included}"\n')
+            self.assertEqual(list(includes.check(pathlib.Path(folder))), [
+                'cmd/cudadiag/run/report.cc: includes "commands/list.h": run may include run, sessions',
+                'cmd/cudadiag/terminal.h: includes "sessions/choice.h": the command may include no folder'])
+
     def test_foreign(self):
         self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")

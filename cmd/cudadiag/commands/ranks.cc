@@ -181,7 +181,8 @@ std::string first_report(JobSessions& job, const std::vector<Alike>& groups, Div
   JobSession& first = groups.empty() ? job.all().front() : *groups.front().first;
   OpenSession& open = job.open(first);
   const std::string answer = divergence.groups ? answer_text(divergence, first.working_directory) : "";
-  const std::string sentence = divergence.groups ? diagnose::group_sentence(*divergence.groups, first.working_directory) : "";
+  const std::string sentence =
+      divergence.groups ? diagnose::group_sentence(*divergence.groups, first.working_directory) : "";
   // The sentence about the groups is printed here, so the report must not repeat it.
   const bool says_it = divergence.groups && !options.json;
   open.state.set_job(std::move(divergence.ranks), std::move(divergence.groups));

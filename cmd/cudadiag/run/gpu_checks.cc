@@ -1,4 +1,4 @@
-#include "gpu_checks.h"
+#include "run/gpu_checks.h"
 
 #include <cuda.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Checks what needs a GPU or its driver, above all for `cudadiag doctor`. Child processes query the driver and run a failing kernel. This
-// process never initialises CUDA, so a driver that hangs or crashes cannot affect it.
+// Checks a GPU and its driver, above all for `cudadiag doctor`. Child processes query the driver and run a failing
+// kernel. This process never initialises CUDA, so a driver that hangs or crashes cannot affect it.
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@
 #include "analyse/notes.h"
 #include "diagnose/race_findings.h"
 #include "diagnose/words.h"
-#include "gpu_checks.h"
 #include "report/finding_text.h"
+#include "run/gpu_checks.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

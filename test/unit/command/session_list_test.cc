@@ -1,8 +1,8 @@
+#include "sessions/session_list.h"
+
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
-
-#include "sessions/session_list.h"
 
 namespace {
 
