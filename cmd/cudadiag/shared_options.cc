@@ -124,11 +124,11 @@ void add_full_log(CLI::App* command, bool& full_log) {
   command->add_flag("--full-log", full_log, "keep every operation of the run in the session")->group("Recording");
 }
 
-void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {
-  const Words<RerunMode> modes = {{"ask", RerunMode::ask},
-                                  {"auto", RerunMode::automatic},
-                                  {"always", RerunMode::always},
-                                  {"never", RerunMode::never}};
+void add_rerun_mode(CLI::App* command, supervise::RerunMode& mode, const char* what) {
+  const Words<supervise::RerunMode> modes = {{"ask", supervise::RerunMode::ask},
+                                             {"auto", supervise::RerunMode::automatic},
+                                             {"always", supervise::RerunMode::always},
+                                             {"never", supervise::RerunMode::never}};
   add_word(command, "--rerun", mode, modes, what)
       ->default_str("ask at a terminal, otherwise auto")
       ->envname("CUDADIAG_RERUN");

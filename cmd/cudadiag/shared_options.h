@@ -17,8 +17,6 @@ namespace cudadiag::command {
 
 // `ask`: rerun only if a user at the terminal agrees. `automatic`: rerun if the policy allows it (rerun_policy.h).
 // `standard`: `ask` at a terminal, otherwise `automatic`.
-enum class RerunMode { standard, ask, automatic, always, never };
-
 // Whom to inform about a failure.
 struct FailureSinkOptions {
   std::string command;          // run by a shell; empty: none
@@ -32,7 +30,7 @@ struct RunOptions {
   std::string json;                   // another file to write the report to, as JSON
   std::optional<double> hang_after;   // end a run that has made no progress for this many seconds
   std::optional<double> hang_report;  // report an operation that has not finished after this many seconds
-  RerunMode rerun_mode = RerunMode::standard;
+  supervise::RerunMode rerun_mode = supervise::RerunMode::standard;
   supervise::RerunOptions rerun;
   std::string arm;  // the session whose suspects this run waits for; empty: none
   FailureSinkOptions sinks;
@@ -57,7 +55,7 @@ void add_recording(CLI::App* command, wire::RecordOptions& record);
 CLI::Option* add_check_copies(CLI::App* command, wire::RecordOptions& record);
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
 void add_full_log(CLI::App* command, bool& full_log);
-void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);
+void add_rerun_mode(CLI::App* command, supervise::RerunMode& mode, const char* what);
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
 void add_error_exit_status(CLI::App* command, std::optional<int>& status);
 void add_json_file(CLI::App* command, std::string& file);

@@ -29,7 +29,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     if (of_dump && options.rerun.hang_dump) continue;
     if (needs == Needs::dump && options.recording.record.once) continue;
     const std::string both = "; use only one of the two options";
-    if (options.rerun_mode == RerunMode::never) {
+    if (options.rerun_mode == supervise::RerunMode::never) {
       if (options.recording.record.once && run.count("--rerun") == 0) {
         return std::string(option) + " needs a rerun; with --once, add --rerun=auto";
       }
@@ -90,7 +90,7 @@ void take(const HangOptions& hang, RunOptions& options) {
 
 int carry_out(CLI::App* command, RunOptions& options) {
   // With --once, the findings must come from this run, so reruns are off unless --rerun is given.
-  if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = RerunMode::never;
+  if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = supervise::RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
   options.recording.code_rules = code_rules(*command);
   // Progress is visible only at markers, so detecting hangs needs dense markers.
@@ -164,7 +164,7 @@ void add_races(CLI::App& app, int& status) {
   command->callback([races, &status, command] {
     races->recording.code_rules = code_rules(*command);
     if (races->recording.tensor_races) {
-      races->rerun_mode = RerunMode::never;
+      races->rerun_mode = supervise::RerunMode::never;
       races->recording.record.races = races->print_no_race = false;
     }
     status = run(*races);
@@ -173,7 +173,7 @@ void add_races(CLI::App& app, int& status) {
 
 void add_nans(CLI::App& app, int& status) {
   auto nans = std::make_shared<RunOptions>();
-  nans->rerun_mode = RerunMode::never;
+  nans->rerun_mode = supervise::RerunMode::never;
   supervise::NansOptions& checks = nans->recording.nans.emplace();
   auto* command = app.add_subcommand("nans", "run a PyTorch program and report the first NaN that it uses");
   add_output(command, nans->recording.output);

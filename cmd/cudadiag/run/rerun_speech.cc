@@ -148,6 +148,22 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
       return "this kernel or container cannot isolate a rerun (" + obstacle.detail + ")";
     case Kind::exposed:
       return "another user can rename entries of " + obstacle.detail + " and so replace the session's folder";
+    case Kind::interrupted:
+      return "it was interrupted";
+    case Kind::no_terminal:
+      return "no one can answer the question without a terminal";
+    case Kind::no_terminal_for_errors:
+      return "cudadiag cannot ask whether to rerun it: standard error is not a terminal";
+    case Kind::in_ci:
+      return "this is a CI job, where no one can answer the question";
+    case Kind::quiet:
+      return "-q suppresses the question";
+    case Kind::in_background:
+      return "this job is in the background, where no one can answer the question";
+    case Kind::dumb_terminal:
+      return "this terminal cannot show a question";
+    case Kind::raw_terminal:
+      return "the program left the terminal in raw mode";
   }
   return "";
 }
@@ -390,8 +406,8 @@ class Asking {
 
 }  // namespace
 
-TerminalState terminal_state() {
-  TerminalState state;
+supervise::TerminalState terminal_state() {
+  supervise::TerminalState state;
   state.input_is_terminal = ::isatty(STDIN_FILENO) != 0;
   state.errors_are_terminal = ::isatty(STDERR_FILENO) != 0;
   state.in_foreground = in_foreground(STDIN_FILENO) && in_foreground(STDERR_FILENO);
@@ -399,17 +415,6 @@ TerminalState terminal_state() {
   state.dumb = !can_be_driven(STDERR_FILENO);
   state.in_ci = runs_in_ci();
   return state;
-}
-
-std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
-  if (!state.input_is_terminal || !state.errors_are_terminal)
-    return "no one can answer the question without a terminal";
-  if (state.in_ci) return "this is a CI job, where no one can answer the question";
-  if (quiet) return "-q suppresses the question";
-  if (!state.in_foreground) return "this job is in the background, where no one can answer the question";
-  if (state.dumb) return "this terminal cannot show a question";
-  if (!state.lines_are_read) return "the program left the terminal in raw mode";
-  return std::nullopt;
 }
 
 std::string question(const RerunOutlook& outlook) {

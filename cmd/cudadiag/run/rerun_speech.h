@@ -50,19 +50,7 @@ std::string debugger_advice(const std::filesystem::path& dump);
 // therefore stays in line mode, and the answer is a whole line. Text typed before the question, or less than half a
 // second after it, is not an answer. If such text is a whole line, the question is asked again.
 
-// The facts that determine whether a person can see and answer a question.
-struct TerminalState {
-  bool input_is_terminal = false, errors_are_terminal = false;
-  bool in_foreground = false;   // on both standard input and standard error
-  bool lines_are_read = false;  // false if a program left the terminal in raw mode
-  bool dumb = false;            // according to TERM
-  bool in_ci = false;           // according to CI or the variables of common CI services
-};
-
-TerminalState terminal_state();
-
-// Returns why cudadiag cannot ask, as the end of "the command was not rerun, because ..."; nullopt if it can.
-std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
+supervise::TerminalState terminal_state();
 
 // The number of planned reruns, their expected duration, and their limits.
 struct RerunOutlook {

@@ -20,10 +20,10 @@
 namespace cudadiag::command {
 namespace {
 
-class Offer {
+class RerunsAfterRun {
  public:
-  Offer(supervise::Recording& recording, RunReport& report, const RunOptions& options, const launch::Input& input,
-        launch::SignalRelay& relay)
+  RerunsAfterRun(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                 const launch::Input& input, launch::SignalRelay& relay)
       : recording_(recording),
         report_(report),
         session_(recording.session()),
@@ -34,7 +34,7 @@ class Offer {
         plan_{options.rerun} {
     plan_.input = &input;
     // --rerun=always runs the program without restrictions, so its reruns are not isolated.
-    plan_.isolated = options.rerun_mode != RerunMode::always && !launch::missing_isolation();
+    plan_.isolated = options.rerun_mode != supervise::RerunMode::always && !launch::missing_isolation();
   }
 
   void make() {
@@ -44,7 +44,7 @@ class Offer {
       return say(std::string("cannot rerun the command to prove this: no session could be stored") +
                  (options_.recording.output ? "" : "; choose a folder for it with -o FOLDER"));
     }
-    if (!is_agreed()) return;
+    if (!is_agreed(decide())) return;
     report::TextOptions shown = text_options(options_.verbosity, STDERR_FILENO);
     shown.is_latest = is_latest(session_.folder, options_.recording.output);
     report::RerunText text(report_.report(), shown);
@@ -58,7 +58,7 @@ class Offer {
 
  private:
   bool is_wanted() const {
-    if (options_.rerun_mode == RerunMode::never && !for_hang_dump_) return false;
+    if (options_.rerun_mode == supervise::RerunMode::never && !for_hang_dump_) return false;
     return supervise::wants_reruns(known());
   }
 
@@ -91,7 +91,9 @@ class Offer {
     return outlook;
   }
 
-  bool may_ask() const { return options_.rerun_mode == RerunMode::ask || options_.rerun_mode == RerunMode::standard; }
+  bool may_ask() const {
+    return options_.rerun_mode == supervise::RerunMode::ask || options_.rerun_mode == supervise::RerunMode::standard;
+  }
 
   const char* purpose() const {
     if (!report_.findings()) return "to see which operations race";
@@ -103,79 +105,58 @@ class Offer {
     return proven ? "to find out more" : "to prove this";
   }
 
-  bool is_agreed() {
-    if (relay_.interrupted()) return decline("it was interrupted", plan_.isolated);
-    if (for_hang_dump_) {  // RerunSpeech announces this rerun with its time limit
-      if (!is_quiet()) warn();
-      return true;
-    }
-    if (options_.rerun_mode == RerunMode::always) return announce();
-    const TerminalState terminal = terminal_state();
-    const bool at_terminal = terminal.input_is_terminal && terminal.errors_are_terminal;
-    if (options_.rerun_mode == RerunMode::ask || (may_ask() && at_terminal)) return is_agreed_at(terminal);
-    const auto obstacle = supervise::obstacle_to_rerun(session_, input_, plan_.isolated);
-    if (!obstacle) return announce();
-    using Kind = supervise::RerunObstacle::Kind;
-    const bool is_input = obstacle->kind == Kind::input;
-    if (may_ask() && terminal.input_is_terminal && is_input) {
-      return decline("cudadiag cannot ask whether to rerun it: standard error is not a terminal" + way_without_asking(),
-                     plan_.isolated);
-    }
-    return decline(sentence(*obstacle), plan_.isolated && (is_input || obstacle->kind == Kind::mps),
-                   is_of_job(*obstacle));
+  supervise::RerunDecision decide() const {
+    return supervise::decide_rerun(session_, input_,
+                                   {.mode = options_.rerun_mode,
+                                    .isolated = plan_.isolated,
+                                    .for_hang_dump = for_hang_dump_,
+                                    .quiet = is_quiet(),
+                                    .interrupted = relay_.interrupted(),
+                                    .terminal = terminal_state()});
   }
 
-  std::string way_without_asking() const {
-    return plan_.isolated ? " (with </dev/null, cudadiag reruns it without asking)" : "";
-  }
-
-  bool is_agreed_at(const TerminalState& terminal) {
-    if (const auto obstacle = supervise::obstacle_in_run(session_)) {
-      return decline(sentence(*obstacle), false, is_of_job(*obstacle));
-    }
-    if (const auto obstacle = obstacle_to_asking(terminal, is_quiet())) return decline(*obstacle, plan_.isolated);
-    if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("", plan_.isolated);
-    return true;
+  bool is_agreed(const supervise::RerunDecision& decision) {
+    using Kind = supervise::RerunDecision::Kind;
+    if (decision.kind == Kind::start) return announce(), true;
+    if (decision.kind == Kind::ask && ask(question(outlook()), STDIN_FILENO, relay_)) return true;
+    decline(decision);
+    return false;
   }
 
   bool is_quiet() const { return options_.verbosity == report::Verbosity::quiet; }
 
-  bool announce() {
-    if (is_quiet()) return true;
-    warn();
-    say(announcement(outlook()));
-    return true;
-  }
-
-  void warn() const {
+  void announce() {
+    if (is_quiet()) return;
     if (supervise::may_end_other_programs(session_)) say(kMpsWarning);
+    // RerunSpeech announces a rerun for the dump of a hang, with its time limit.
+    if (!for_hang_dump_) say(announcement(outlook()));
   }
 
-  // A rerun would start one rank without the others.
-  static bool is_of_job(const supervise::RerunObstacle& obstacle) {
-    using Kind = supervise::RerunObstacle::Kind;
-    return obstacle.kind == Kind::one_rank || obstacle.kind == Kind::several_nodes;
-  }
-
-  // Prints why the command is not rerun, and how the user can rerun it. The suggested rerun is isolated if `isolated`
-  // is true. If `of_job` is true, suggests --once instead. Always returns false.
-  bool decline(const std::string& why, bool isolated, bool of_job = false) const {
-    if (!report_.findings() || is_quiet()) return false;
-    if (of_job) {
-      const std::string once =
-          "; to get a GPU core dump from the next run of the job, put this in front of each rank's "
-          "command: cudadiag run --once --";
-      say("the command was not rerun, because " + why + (options_.recording.record.once ? "" : once));
-      return false;
+  // Prints why the command is not rerun, and how the user can rerun it.
+  void decline(const supervise::RerunDecision& decision) const {
+    using Advice = supervise::RerunDecision::Advice;
+    if (!report_.findings() || is_quiet()) return;
+    const std::string why =
+        decision.obstacle ? "the command was not rerun, because " + sentence(*decision.obstacle) : "";
+    if (decision.advice == Advice::once) {
+      return say(why + (options_.recording.record.once
+                            ? ""
+                            : "; to get a GPU core dump from the next run of the job, put this in front of each rank's "
+                              "command: cudadiag run --once --"));
     }
+    const bool isolated = decision.advice == Advice::bisect_isolated;
     const bool named = !is_latest(session_.folder, options_.recording.output);
     const std::string command =
         "prove this and find the cause: " +
         diagnose::bisect_command(named ? session_.folder.string() : "", session_.manifest.input_read,
                                  isolated ? diagnose::kIsolated : "") +
         (isolated ? "" : diagnose::kNotIsolated);
-    say(why.empty() ? "to " + command : "the command was not rerun, because " + why + ". To " + command);
-    return false;
+    say(why.empty() ? "to " + command : why + way_without_asking(decision) + ". To " + command);
+  }
+
+  std::string way_without_asking(const supervise::RerunDecision& decision) const {
+    const bool hidden = decision.obstacle->kind == supervise::RerunObstacle::Kind::no_terminal_for_errors;
+    return hidden && plan_.isolated ? " (with </dev/null, cudadiag reruns it without asking)" : "";
   }
 
   supervise::Recording& recording_;
@@ -192,7 +173,7 @@ class Offer {
 
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
                   const launch::Input& input, launch::SignalRelay& relay) {
-  Offer(recording, report, options, input, relay).make();
+  RerunsAfterRun(recording, report, options, input, relay).make();
 }
 
 }  // namespace cudadiag::command

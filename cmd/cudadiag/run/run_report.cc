@@ -56,7 +56,7 @@ void RunReport::print_report(diagnose::Diagnosis report) {
   // A hang is rerun only for a core dump, if the user requested one.
   const bool hangs = std::ranges::all_of(
       report.findings, [](const diagnose::Finding& finding) { return finding.kind == analyse::Kind::hang; });
-  if (options_.rerun_mode != RerunMode::never && (!hangs || options_.rerun.hang_dump)) {
+  if (options_.rerun_mode != supervise::RerunMode::never && (!hangs || options_.rerun.hang_dump)) {
     options = report::before_reruns(options);
   }
   write_error_text(report::write_text(report, options));
@@ -150,7 +150,8 @@ void RunReport::finish(const supervise::RunEnd& end) {
   // The session's folder may be discarded below. Without a folder, no values of watched lines were stored.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
-  open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());
+  open_pairs_ =
+      clean && options_.rerun_mode != supervise::RerunMode::never && supervise::wants_races(recording_.session());
   const bool is_wanted = options_.recording.output || open_pairs_ || !recording_.manifest().outlived_by.empty();
   if (clean && !is_wanted) recording_.discard();
   if (recording_.writer() != nullptr) keep_session();

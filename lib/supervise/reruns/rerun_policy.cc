@@ -17,6 +17,9 @@
 namespace cudadiag::supervise {
 namespace {
 
+using Kind = RerunObstacle::Kind;
+using Advice = RerunDecision::Advice;
+
 constexpr double kCheapSeconds = 120;
 
 int number_in(const char* name, int otherwise) {
@@ -48,15 +51,8 @@ bool ended_from_outside(const session::ProcessEnd& end) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
 }
 
-}  // namespace
-
-bool may_end_other_programs(const session::Session& session) {
-  const auto shares = [](const session::Process& process) { return analyse::under_mps(process.record); };
-  return std::any_of(session.processes.begin(), session.processes.end(), shares) || launch::may_use_mps();
-}
-
+// Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
-  using Kind = RerunObstacle::Kind;
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
   if (const auto& at = session.manifest.passes.front().cut_short) {
     return RerunObstacle{Kind::ended_early, std::string(word(*at))};
@@ -76,14 +72,56 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   return std::nullopt;
 }
 
-std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                                               bool isolated) {
-  using Kind = RerunObstacle::Kind;
+// The same without asking the user. `isolated`: whether the rerun can be isolated.
+std::optional<RerunObstacle> obstacle_unasked(const session::Session& session, const launch::Input& input,
+                                              bool isolated) {
   if (auto obstacle = obstacle_in_run(session)) return obstacle;
   if (may_end_other_programs(session)) return RerunObstacle{Kind::mps};
   if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
   if (!isolated) return RerunObstacle{Kind::not_isolated, launch::missing_isolation().value_or("")};
   return std::nullopt;
+}
+
+std::optional<Kind> obstacle_to_asking(const RerunRequest& request) {
+  const TerminalState& terminal = request.terminal;
+  if (!terminal.input_is_terminal || !terminal.errors_are_terminal) return Kind::no_terminal;
+  if (terminal.in_ci) return Kind::in_ci;
+  if (request.quiet) return Kind::quiet;
+  if (!terminal.in_foreground) return Kind::in_background;
+  if (terminal.dumb) return Kind::dumb_terminal;
+  if (!terminal.lines_are_read) return Kind::raw_terminal;
+  return std::nullopt;
+}
+
+RerunDecision decline(const RerunObstacle& obstacle, Advice advice) {
+  // A rerun would start one rank without the others.
+  const bool of_job = obstacle.kind == Kind::one_rank || obstacle.kind == Kind::several_nodes;
+  return {RerunDecision::Kind::decline, obstacle, of_job ? Advice::once : advice};
+}
+
+}  // namespace
+
+bool may_end_other_programs(const session::Session& session) {
+  const auto shares = [](const session::Process& process) { return analyse::under_mps(process.record); };
+  return std::any_of(session.processes.begin(), session.processes.end(), shares) || launch::may_use_mps();
+}
+
+RerunDecision decide_rerun(const session::Session& session, const launch::Input& input, const RerunRequest& request) {
+  const Advice usual = request.isolated ? Advice::bisect_isolated : Advice::bisect;
+  if (request.interrupted) return decline({Kind::interrupted}, usual);
+  if (request.for_hang_dump || request.mode == RerunMode::always) return {};
+  const bool may_ask = request.mode == RerunMode::ask || request.mode == RerunMode::standard;
+  const bool at_terminal = request.terminal.input_is_terminal && request.terminal.errors_are_terminal;
+  if (request.mode == RerunMode::ask || (may_ask && at_terminal)) {
+    if (const auto obstacle = obstacle_in_run(session)) return decline(*obstacle, Advice::bisect);
+    if (const auto obstacle = obstacle_to_asking(request)) return decline({*obstacle}, usual);
+    return {RerunDecision::Kind::ask, {}, usual};
+  }
+  const auto obstacle = obstacle_unasked(session, input, request.isolated);
+  if (!obstacle) return {};
+  const bool is_input = obstacle->kind == Kind::input;
+  if (is_input && may_ask && request.terminal.input_is_terminal) return decline({Kind::no_terminal_for_errors}, usual);
+  return decline(*obstacle, is_input || obstacle->kind == Kind::mps ? usual : Advice::bisect);
 }
 
 double expected_seconds(const session::Session& session) {

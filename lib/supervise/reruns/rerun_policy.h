@@ -1,5 +1,5 @@
-// The conditions of reruns: whether cudadiag may rerun a failed run without asking the user, with which options, and
-// for how long. Without asking, a rerun must be quick and isolated.
+// Decides whether cudadiag reruns a command after its run: at once, after asking the user, or not at all. Without
+// asking, a rerun must be quick and isolated. Whether a rerun could add anything is another question: see passes.h.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,15 @@ struct RerunObstacle {
     input,
     not_isolated,
     exposed,  // another user can replace the session's folder, so the rerun could write through links
+    interrupted,
+    // The user cannot be asked:
+    no_terminal,
+    no_terminal_for_errors,
+    in_ci,
+    quiet,
+    in_background,
+    dumb_terminal,
+    raw_terminal,
   };
   Kind kind = Kind::hung;
   std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, or
@@ -38,12 +47,39 @@ struct RerunObstacle {
 // the MPS daemon show. A rerun repeats the fault, which can end the other programs.
 bool may_end_other_programs(const session::Session& session);
 
-// Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
-std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// Returns why the run must not be rerun without asking the user; nullopt if it may be rerun. `isolated`: whether the
-// rerun can be isolated.
-std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                                               bool isolated);
+// The option --rerun.
+enum class RerunMode { standard, ask, automatic, always, never };
+
+// The facts that determine whether a person can see and answer a question.
+struct TerminalState {
+  bool input_is_terminal = false, errors_are_terminal = false;
+  bool in_foreground = false;   // on both standard input and standard error
+  bool lines_are_read = false;  // false if a program left the terminal in raw mode
+  bool dumb = false;            // according to TERM
+  bool in_ci = false;           // according to CI or the variables of common CI services
+};
+
+struct RerunRequest {
+  RerunMode mode = RerunMode::standard;
+  bool isolated = false;       // the reruns will be isolated
+  bool for_hang_dump = false;  // the user requested a GPU core dump of the hang
+  bool quiet = false;          // -q
+  bool interrupted = false;
+  TerminalState terminal{};
+};
+
+struct RerunDecision {
+  enum class Kind { start, ask, decline };
+  // What the user can do after a refusal: rerun the command with or without isolation, or get a dump from the next run
+  // of the whole job.
+  enum class Advice { bisect_isolated, bisect, once };
+  Kind kind = Kind::start;
+  std::optional<RerunObstacle> obstacle{};  // why the command is not rerun
+  Advice advice = Advice::bisect;           // also applies if the user declines
+};
+
+// `input`: what a rerun would read.
+RerunDecision decide_rerun(const session::Session& session, const launch::Input& input, const RerunRequest& request);
 
 struct RerunOptions {
   unsigned repeat = 1;                  // give up after this many reruns without a failure

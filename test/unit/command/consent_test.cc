@@ -16,8 +16,6 @@ namespace {
 using base::FileDescriptor;
 using std::chrono::milliseconds;
 
-constexpr TerminalState kPerson{true, true, true, true, false, false};
-
 // A question on a terminal that is not the controlling terminal of any process.
 class Desk {
  public:
@@ -61,23 +59,6 @@ class Desk {
  private:
   base::FileDescriptor person_, program_;
 };
-
-TEST_CASE("cudadiag asks only where the user can see the question and answer it") {
-  CHECK_FALSE(obstacle_to_asking(kPerson, false));
-  CHECK(obstacle_to_asking(kPerson, true) == "-q suppresses the question");
-  const auto without = [](bool TerminalState::*member, bool value) {
-    TerminalState state = kPerson;
-    state.*member = value;
-    return obstacle_to_asking(state, false).value_or("");
-  };
-  CHECK(without(&TerminalState::input_is_terminal, false) == "no one can answer the question without a terminal");
-  CHECK(without(&TerminalState::errors_are_terminal, false) == "no one can answer the question without a terminal");
-  CHECK(without(&TerminalState::in_foreground, false) ==
-        "this job is in the background, where no one can answer the question");
-  CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
-  CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
-  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where no one can answer the question");
-}
 
 TEST_CASE("the question and the announcement say how many reruns, how long they take and what for") {
   const RerunOutlook outlook{2, 5.2, "to prove this", "it changes no files"};

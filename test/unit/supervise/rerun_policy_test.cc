@@ -48,9 +48,89 @@ class Environment {
   Variables before_, set_;
 };
 
+using Decision = RerunDecision::Kind;
+using Advice = RerunDecision::Advice;
+
+constexpr TerminalState kPerson{true, true, true, true, false, false};
+
+const launch::Input& no_input() {
+  static const launch::Input input(-1);
+  return input;
+}
+
+RerunDecision decide(const RerunRequest& request, const session::Session& session = failing_session()) {
+  return decide_rerun(session, no_input(), request);
+}
+
+// Why the run is not rerun even if a person agrees.
+RerunObstacle found_in(const session::Session& session) {
+  return decide({.isolated = true, .terminal = kPerson}, session).obstacle.value_or(RerunObstacle{});
+}
+
 std::optional<Kind> obstacle(const session::Session& session) {
-  const auto found = obstacle_in_run(session);
-  return found ? std::optional(found->kind) : std::nullopt;
+  const RerunDecision decision = decide({.isolated = true, .terminal = kPerson}, session);
+  return decision.obstacle ? std::optional(decision.obstacle->kind) : std::nullopt;
+}
+
+std::optional<Kind> obstacle_unasked(const session::Session& session, bool isolated) {
+  const RerunDecision decision = decide({.mode = RerunMode::automatic, .isolated = isolated}, session);
+  return decision.obstacle ? std::optional(decision.obstacle->kind) : std::nullopt;
+}
+
+TEST_CASE("at a terminal, cudadiag asks; elsewhere, it reruns unasked; --rerun overrides both") {
+  const Environment none;
+  const auto kind = [](RerunMode mode, const TerminalState& terminal) {
+    return decide({.mode = mode, .isolated = true, .terminal = terminal}).kind;
+  };
+  constexpr TerminalState kNobody{};
+  CHECK(kind(RerunMode::standard, kPerson) == Decision::ask);
+  CHECK(kind(RerunMode::standard, kNobody) == Decision::start);
+  CHECK(kind(RerunMode::ask, kPerson) == Decision::ask);
+  CHECK(kind(RerunMode::ask, kNobody) == Decision::decline);
+  CHECK(kind(RerunMode::automatic, kPerson) == Decision::start);
+  CHECK(kind(RerunMode::automatic, kNobody) == Decision::start);
+  CHECK(kind(RerunMode::always, kNobody) == Decision::start);
+  // The dump of a hang was requested on the command line.
+  session::Session hung = failing_session();
+  hung.manifest.hang = 5;
+  CHECK(decide({.mode = RerunMode::never, .for_hang_dump = true}, hung).kind == Decision::start);
+  CHECK(decide({.mode = RerunMode::standard, .isolated = true}, hung).kind == Decision::decline);
+}
+
+TEST_CASE("cudadiag asks only where the user can see the question and answer it") {
+  const Environment none;
+  const auto why = [](const TerminalState& terminal, bool quiet = false) {
+    const RerunDecision decision =
+        decide({.mode = RerunMode::ask, .isolated = true, .quiet = quiet, .terminal = terminal});
+    CHECK(decision.advice == Advice::bisect_isolated);
+    return decision.obstacle.value_or(RerunObstacle{}).kind;
+  };
+  const auto without = [&](bool TerminalState::*member, bool value) {
+    TerminalState terminal = kPerson;
+    terminal.*member = value;
+    return why(terminal);
+  };
+  CHECK(why(kPerson, true) == Kind::quiet);
+  CHECK(without(&TerminalState::input_is_terminal, false) == Kind::no_terminal);
+  CHECK(without(&TerminalState::errors_are_terminal, false) == Kind::no_terminal);
+  CHECK(without(&TerminalState::in_foreground, false) == Kind::in_background);
+  CHECK(without(&TerminalState::lines_are_read, false) == Kind::raw_terminal);
+  CHECK(without(&TerminalState::dumb, true) == Kind::dumb_terminal);
+  CHECK(without(&TerminalState::in_ci, true) == Kind::in_ci);
+}
+
+TEST_CASE("after a refusal, the advice is what the user can still do") {
+  const Environment none;
+  const RerunDecision interrupted = decide({.mode = RerunMode::always, .isolated = true, .interrupted = true});
+  CHECK(interrupted.obstacle.value().kind == Kind::interrupted);
+  CHECK(interrupted.advice == Advice::bisect_isolated);
+  CHECK(decide({.interrupted = true}).advice == Advice::bisect);
+  // A long run may need what isolation withholds, so the user reruns it without.
+  session::Session late = failing_session();
+  late.manifest.passes.front().seconds = 130;
+  CHECK(decide({.isolated = true}, late).advice == Advice::bisect);
+  const Environment rank(Variables{{"WORLD_SIZE", "8"}, {"RANK", "3"}});
+  CHECK(decide({.isolated = true}).advice == Advice::once);
 }
 
 TEST_CASE("there is no obstacle to rerunning a short run that failed by itself") {
@@ -60,16 +140,12 @@ TEST_CASE("there is no obstacle to rerunning a short run that failed by itself")
 
 TEST_CASE("without isolation nothing is repeated unasked") {
   const Environment none;
-  const launch::Input no_input(-1);
-  CHECK_FALSE(obstacle_to_rerun(failing_session(), no_input, true));
-  const auto found = obstacle_to_rerun(failing_session(), no_input, false);
-  REQUIRE(found);
-  CHECK(found->kind == Kind::not_isolated);
+  CHECK_FALSE(obstacle_unasked(failing_session(), true));
+  CHECK(obstacle_unasked(failing_session(), false) == Kind::not_isolated);
 }
 
 TEST_CASE("under MPS nothing is repeated unasked, although the user may agree to it") {
   const Environment none;
-  const launch::Input no_input(-1);
   session::Session session = failing_session();
   CHECK_FALSE(may_end_other_programs(session));
   {
@@ -79,11 +155,7 @@ TEST_CASE("under MPS nothing is repeated unasked, although the user may agree to
   session.processes.front().record.properties["mps"] = "1";
   CHECK(may_end_other_programs(session));
   CHECK_FALSE(obstacle(session));
-  for (const bool isolated : {true, false}) {
-    const auto found = obstacle_to_rerun(session, no_input, isolated);
-    REQUIRE(found);
-    CHECK(found->kind == Kind::mps);
-  }
+  for (const bool isolated : {true, false}) CHECK(obstacle_unasked(session, isolated) == Kind::mps);
 }
 
 TEST_CASE("nothing is repeated where another user can replace the folder of the session") {
@@ -95,7 +167,7 @@ TEST_CASE("nothing is repeated where another user can replace the folder of the 
   CHECK_FALSE(obstacle(session));
   REQUIRE(::chmod(scratch.path().c_str(), 0777) == 0);
   CHECK(obstacle(session) == Kind::exposed);
-  CHECK(obstacle_in_run(session)->detail == scratch.path().string());
+  CHECK(found_in(session).detail == scratch.path().string());
 }
 
 TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
@@ -112,7 +184,7 @@ TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeate
   CHECK(obstacle(session) == Kind::hung);
   record.cut_short = session::CutShort::first_race;
   CHECK(obstacle(session) == Kind::ended_early);
-  CHECK(obstacle_in_run(session)->detail == "first race");
+  CHECK(found_in(session).detail == "first race");
 }
 
 TEST_CASE("a run that failed late, or took long, is not repeated unasked") {
@@ -123,7 +195,7 @@ TEST_CASE("a run that failed late, or took long, is not repeated unasked") {
   CHECK(obstacle(session) == Kind::took_long);
   record.failed_after = 125;
   CHECK(obstacle(session) == Kind::failed_late);
-  CHECK(obstacle_in_run(session)->seconds == 125);
+  CHECK(found_in(session).seconds == 125);
   record.failed_after = 100;
   CHECK_FALSE(obstacle(session));
 }
@@ -133,7 +205,7 @@ TEST_CASE("one rank of a job is not repeated") {
   {
     const Environment rank(Variables{{"WORLD_SIZE", "8"}, {"RANK", "3"}});
     CHECK(obstacle(session) == Kind::one_rank);
-    CHECK(obstacle_in_run(session)->number == 8);
+    CHECK(found_in(session).number == 8);
   }
   {
     const Environment launcher_of_ranks(Variables{{"WORLD_SIZE", "8"}});
