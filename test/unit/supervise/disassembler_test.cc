@@ -15,7 +15,8 @@ TEST_CASE("a child that ends does not interrupt the disassembler") {
                                 "for i in 1 2 3 4 5 6 7 8; do kill -CHLD $PPID; /bin/true; done\n"
                                 "echo '/*0000*/ EXIT ;'\n");
   std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
-  struct sigaction before {}, handled {};
+  struct sigaction before {
+  }, handled{};
   handled.sa_handler = [](int) {};
   handled.sa_flags = SA_RESTART;
   ::sigaction(SIGCHLD, &handled, &before);
