@@ -35,8 +35,8 @@ bool found_no_memory(const session::Process& process) {
       errors, [](const session::FailedCall& error) { return error.code == wire::cuda::kMemoryAllocation; });
 }
 
-// If processes ran out of device memory, adds all processes on the same devices. Returns false if it added none.
-bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
+// If processes ran out of device memory, adds all processes on the same devices to the manifest.
+void add_gpu_processes(session::Session& session) {
   std::set<std::string> devices;
   for (const session::Process& process : session.processes) {
     if (!found_no_memory(process)) continue;
@@ -45,9 +45,8 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
     }
   }
   for (const std::string& device : devices) {
-    for (session::GpuProcess& process : launch::gpu_processes(device)) found.push_back(std::move(process));
+    std::ranges::move(launch::gpu_processes(device), std::back_inserter(session.manifest.gpu_processes));
   }
-  return !found.empty();
 }
 
 session::Manifest first_manifest(const RecordingOptions& options, std::time_t now) {
@@ -88,7 +87,7 @@ bool has_runtime(const std::filesystem::path& executable) {
 Recording::Recording(const RecordingOptions& options)
     : options_(options), started_(std::chrono::steady_clock::now()), started_at_(std::chrono::system_clock::now()) {
   const std::time_t now = std::chrono::system_clock::to_time_t(started_at_);
-  manifest_ = first_manifest(options, now);
+  session_.manifest = first_manifest(options, now);
   if (!options.runs_python()) find_recorder();
   if (!refusal_) open_places(now);
   if (refusal_) return;
@@ -100,7 +99,7 @@ void Recording::open_places(std::time_t now) {
   if (refusal_) return;
   open_memory();
   // Ignores a failure: commands such as `cudadiag status` then report that they cannot inspect the run.
-  if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
+  if (arena_ && writer_) writer_->store_live_place(arena_->place(), session_.manifest);
 }
 
 void Recording::open_folder(std::time_t now) {
@@ -121,11 +120,11 @@ void Recording::open_memory() {
     // The log and the search for races follow each area from its beginning to its end.
     if (options_.full_log || options_.record.races) arena_->keep_areas();
   } else if (!launch::fits_in_files()) {
-    manifest_.unrecorded = failure->what + "; " + failure->hint;
+    session_.manifest.unrecorded = failure->what + "; " + failure->hint;
   } else if (writer_) {
-    manifest_.notes.push_back(failure->what + "; " + failure->hint);
+    session_.manifest.notes.push_back(failure->what + "; " + failure->hint);
   } else {
-    manifest_.unrecorded = failure->what + ", and no folder to record to was found; choose one with -o FOLDER";
+    session_.manifest.unrecorded = failure->what + ", and no folder to record to was found; choose one with -o FOLDER";
   }
 }
 
@@ -150,12 +149,12 @@ void Recording::find_recorder() {
   } else if (::access("/proc/self", F_OK) == 0) {
     refusal_ = *failure;
   } else {
-    manifest_.unrecorded = failure->what + "; " + failure->hint;
+    session_.manifest.unrecorded = failure->what + "; " + failure->hint;
   }
 }
 
 void Recording::choose_variables() {
-  if (!manifest_.unrecorded.empty()) return;
+  if (!session_.manifest.unrecorded.empty()) return;
   const std::filesystem::path& path = recorder_;
   if (options_.record.nccl) {
     if (const auto fault = launch::fault_in_profiler(path)) {
@@ -168,7 +167,7 @@ void Recording::choose_variables() {
     warnings_.push_back("--once does not see errors that the CUDA runtime in " + options_.command.front() +
                         " keeps to itself, such as a launch with too many threads; without --once, cudadiag does");
   }
-  manifest_.notes.insert(manifest_.notes.end(), warnings_.begin(), warnings_.end());
+  session_.manifest.notes.insert(session_.manifest.notes.end(), warnings_.begin(), warnings_.end());
   wire::RecordOptions record_options = options_.record;
   // Races are found in the arena while the target runs. Without an arena, the launcher reads the recording only after
   // the target has ended.
@@ -208,7 +207,7 @@ std::vector<std::string> Recording::environment() const {
 }
 
 void Recording::read() {
-  manifest_.passes.front().seconds = seconds_so_far();
+  session_.manifest.passes.front().seconds = seconds_so_far();
   read_areas();
 }
 
@@ -219,9 +218,10 @@ diagnose::SessionState& Recording::state() {
 
 void Recording::read_areas() {
   state_.reset();
+  session::Manifest manifest = std::move(session_.manifest);
   session_ = {};
-  session_.manifest = manifest_;
-  session_.whole = manifest_.whole;
+  session_.manifest = std::move(manifest);
+  session_.whole = session_.manifest.whole;
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
   session_.processes = read_processes(arena(), writer(), session_);
@@ -229,14 +229,10 @@ void Recording::read_areas() {
   if (writer_ && (options_.runs_python() || options_.graph_memory || !options_.watch.empty()))
     session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
-  for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
-    manifest->passes.front().failed_after = first_freeze(session_.processes, start);
-  }
-  if (xids_ != nullptr && manifest_.passes.front().failed_after) {
-    for (const std::string& xid : xids_->take()) {
-      for (session::Manifest* manifest : {&manifest_, &session_.manifest}) manifest->notes.push_back(xid);
-    }
-  }
+  session::Pass& pass = session_.manifest.passes.front();
+  pass.failed_after = first_freeze(session_.processes, start);
+  if (xids_ != nullptr && pass.failed_after)
+    std::ranges::move(xids_->take(), std::back_inserter(session_.manifest.notes));
   add_kernel_code();
 }
 
@@ -258,39 +254,38 @@ void Recording::add_kernel_code() {
 }
 
 void Recording::read_hang(double seconds, launch::SignalRelay& relay) {
-  manifest_.hang = seconds;
-  manifest_.host_stacks.clear();
+  session_.manifest.hang = seconds;
+  session_.manifest.host_stacks.clear();
   read();
   for (const session::Process& process : session_.processes) {
-    if (base::has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
-    std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
+    if (base::has_ended(process.pid)) session_.manifest.ended_before_hang.insert(process.pid);
+    std::ranges::move(host_stacks(process), std::back_inserter(session_.manifest.host_stacks));
   }
   if (may_be_dumped()) {
     if (!is_being_dumped()) request_dump(writer_->pass_folder(), relay);
     take_own_dump();
     read_areas();
   }
-  session_.manifest = manifest_;
   if (state_) state_->advance();
 }
 
 void Recording::read_host_stacks() {
-  if (manifest_.hang || !manifest_.host_stacks.empty() || arena() == nullptr) return;
+  if (session_.manifest.hang || !session_.manifest.host_stacks.empty() || arena() == nullptr) return;
   session::Session session;
   for (const session::Process& process : read_processes(arena(), nullptr, session)) {
-    if (process.rank) std::ranges::move(host_stacks(process), std::back_inserter(manifest_.host_stacks));
+    if (process.rank) std::ranges::move(host_stacks(process), std::back_inserter(session_.manifest.host_stacks));
   }
 }
 
 void Recording::note_stalls(const StallNews& news) {
-  manifest_.stalls.insert(manifest_.stalls.end(), news.found.begin(), news.found.end());
-  for (const StallNews::Ended& ended : news.ended) manifest_.stalls.at(ended.stall).ended_after = ended.seconds;
+  session_.manifest.stalls.insert(session_.manifest.stalls.end(), news.found.begin(), news.found.end());
+  for (const StallNews::Ended& ended : news.ended) session_.manifest.stalls.at(ended.stall).ended_after = ended.seconds;
 }
 
 void Recording::read_stalls(const StallNews& news) {
   note_stalls(news);
   if (!news.found.empty()) {
-    manifest_.host_stacks.clear();
+    session_.manifest.host_stacks.clear();
     read_host_stacks();
   }
   read();
@@ -298,15 +293,15 @@ void Recording::read_stalls(const StallNews& news) {
 
 void Recording::note_unreached(const std::string& what) {
   void_ = true;
-  if (!manifest_.unrecorded.empty()) return;  // no process is recorded, and the reason is known
-  manifest_.notes.push_back(what);
-  manifest_.whole = false;
+  if (!session_.manifest.unrecorded.empty()) return;  // no process is recorded, and the reason is known
+  session_.manifest.notes.push_back(what);
+  session_.manifest.whole = false;
 }
 
 bool Recording::is_void() const { return void_ || std::ranges::any_of(session_.processes, analyse::is_unrecorded); }
 
 void Recording::note_failures(std::vector<base::Error> failures) {
-  for (const base::Error& failure : failures) manifest_.notes.push_back(failure.what);
+  for (const base::Error& failure : failures) session_.manifest.notes.push_back(failure.what);
   failures_ = std::move(failures);
 }
 
@@ -331,33 +326,29 @@ bool Recording::is_ended_by_driver() {
 
 void Recording::take_own_dump() {
   if (!may_be_dumped()) return;
-  session::Pass& pass = manifest_.passes.front();
+  session::Pass& pass = session_.manifest.passes.front();
   pass.dump = find_dump(writer_->pass_folder());
   if (auto failure = store_failing_code(pass.dump, *writer_, options_.command)) not_stored_ = std::move(failure);
 }
 
 void Recording::note_end(const RunEnd& end) {
-  session::Pass& pass = manifest_.passes.front();
+  session::Pass& pass = session_.manifest.passes.front();
   pass.seconds = seconds_so_far();
   pass.end = end.end;
-  manifest_.ends = end.ends;
+  session_.manifest.ends = end.ends;
   if (arena_) {
     if (auto note = note_on_unrecorded(*arena_, writer())) unrecorded_.push_back(std::move(*note));
   }
   if (auto note = left_unrecorded(arena(), writer())) unrecorded_.push_back(std::move(*note));
   for (const std::string& note : unrecorded_) note_unreached(note);
-  manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
-  manifest_.asked_to_end = end.interrupted;
+  session_.manifest.outlived_by = {end.outliving.begin(), end.outliving.end()};
+  session_.manifest.asked_to_end = end.interrupted;
   // Once a hanging program has been asked to terminate, its actions say nothing about the hang.
-  if (manifest_.hang) {
-    session_.manifest = manifest_;
-  } else {
-    read_areas();
-  }
+  if (!session_.manifest.hang) read_areas();
   if (may_be_dumped()) remove_pipes(writer_->pass_folder());
   // The images are not read after this, and they may be large.
   if (writer_) writer_->remove(writer_->pass_folder() / session::kModulesFolder);
-  if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
+  add_gpu_processes(session_);
   if (state_) state_->advance();
   store_created();
 }
@@ -379,7 +370,7 @@ std::optional<base::Error> Recording::store_recording() {
 }
 
 std::optional<base::Error> Recording::store_manifest() {
-  session::Manifest manifest = manifest_;
+  session::Manifest manifest = session_.manifest;
   if (not_stored_) {
     manifest.notes.push_back("the session is incomplete: " + not_stored_->what);
     manifest.whole = false;
@@ -397,7 +388,7 @@ Stored Recording::store() {
   not_stored_ = store_recording();
   if (not_stored_ && writer_->lacks_room() && full_log_ != nullptr) {
     stored.given_up = full_log_->give_up();
-    for (const base::Error& given_up : stored.given_up) manifest_.notes.push_back(given_up.what);
+    for (const base::Error& given_up : stored.given_up) session_.manifest.notes.push_back(given_up.what);
     not_stored_ = store_recording();
   }
   auto failure = store_manifest();
@@ -408,7 +399,7 @@ Stored Recording::store() {
 }
 
 Stored Recording::store_last() {
-  if (!manifest_.hang) return store();
+  if (!session_.manifest.hang) return store();
   // The recording was already stored when the hang was found.
   store_manifest();
   return {};

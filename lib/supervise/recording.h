@@ -71,7 +71,7 @@ class Recording {
   // The variables that tell the target's processes to record.
   const std::vector<launch::Variable>& variables() const { return variables_; }
   std::vector<std::string> environment() const;
-  const session::Manifest& manifest() const { return manifest_; }
+  const session::Manifest& manifest() const { return session_.manifest; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
   // Returns the diagnosis of the session as it was last read, including any reruns since then.
@@ -81,7 +81,7 @@ class Recording {
   const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
   // nullopt if the run did not look for races.
   const std::optional<session::Races>& races() const { return races_; }
-  bool hung() const { return manifest_.hang.has_value(); }
+  bool hung() const { return session_.manifest.hang.has_value(); }
   // Returns whether there is a folder for the session, complete or not.
   bool keeps_session() const;
   // Returns false once a part of the recording could not be stored in the session's folder.
@@ -124,10 +124,10 @@ class Recording {
   void note_unreached(const std::string& what);
   // Call this before note_end().
   void note_failures(std::vector<base::Error> failures);
-  void note_input(bool read) { manifest_.input_read = read; }
+  void note_input(bool read) { session_.manifest.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
   // Notes the reason why the launcher terminated the target.
-  void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
+  void note_early_end(session::CutShort at) { session_.manifest.passes.front().cut_short = at; }
   // Returns whether the driver has written a core dump of a process that has not ended yet.
   bool is_ended_by_driver();
   // If the options requested a GPU core dump of the target, adds it to the session. Call this before note_end().
@@ -168,7 +168,6 @@ class Recording {
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
   std::optional<FoldersAtStart> beginning_;
-  session::Manifest manifest_;  // from the launcher; `session_` adds the recordings
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()
   std::filesystem::path recorder_;
