@@ -1,13 +1,5 @@
-// Finds assertions that failed on the GPU in the output of a rerun.
-//
-// CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
-//   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
-// PyTorch built with TORCH_USE_CUDA_DSA instead stores the first ten assertions in memory, and prints them in an
-// exception. Each assertion is a block of lines " GPU assertion failure message = …", " File containing assertion =
-// FILE:LINE" and so on.
-//
-// The output comes from the target and is not trusted, so the parser accepts only these forms and ignores truncated
-// parts.
+#include "evidence/assertion_text.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "evidence/debugger_text.h"
 #include "evidence/testimony.h"
-#include "evidence/tool_text.h"
 
 namespace cudadiag::evidence {
 

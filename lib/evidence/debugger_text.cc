@@ -1,6 +1,5 @@
-// Parses what NVIDIA's debugger prints about a core dump (`cuda-gdb --batch`), and compares it with the dump.
-//
-// The text is untrusted: unknown forms are ignored.
+#include "evidence/debugger_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,14 +1,5 @@
-// Finds the invalid accesses in the log of compute-sanitizer's memcheck. Each access is a record of several lines:
-//   ========= Invalid __global__ write of size 4 bytes
-//   =========     at FUNCTION+0x90 in FILE:LINE
-//   =========     by thread (x,y,z) in block (x,y,z)
-//   =========     Access to 0x… is out of bounds
-//   =========     and is N bytes after the nearest allocation at 0x… of size N bytes
-//   =========     Device Frame: CALLER+0x30 in FILE:LINE
-// Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
-// skipped.
-//
-// The log comes from another program, so the parser accepts only these forms and ignores a truncated record.
+#include "evidence/sanitizer_text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>

@@ -1,5 +1,5 @@
-// Writes what is known about a failure as lines of a report: the access, the arguments, the GPU's evidence, the origin
-// of a bad value, and memory.
+#include "report/evidence_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

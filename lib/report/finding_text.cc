@@ -10,6 +10,9 @@
 #include "diagnose/failed_operation.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
+#include "report/evidence_text.h"
+#include "report/race_text.h"
+#include "report/stack_text.h"
 #include "session/session.h"
 #include "symbolize/user_code.h"
 

@@ -1,4 +1,5 @@
-// Writes a race between streams.
+#include "report/race_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
+#include "report/stack_text.h"
 
 namespace cudadiag::report {
 namespace {

@@ -12,6 +12,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
+#include "report/race_text.h"
 
 namespace cudadiag::report {
 

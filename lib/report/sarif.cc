@@ -15,6 +15,7 @@
 #include "report/finding_text.h"
 #include "report/json_values.h"
 #include "report/redaction.h"
+#include "report/stack_text.h"
 #include "report/writers.h"
 #include "symbolize/user_code.h"
 

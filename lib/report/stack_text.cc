@@ -1,4 +1,5 @@
-// Writes the stack of an operation, on one line or frame by frame, and the call at which the program noticed the error.
+#include "report/stack_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

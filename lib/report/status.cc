@@ -14,6 +14,7 @@
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"
+#include "report/stack_text.h"
 #include "report/text_layout.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "base/files.h"
+#include "evidence/debugger_text.h"
 #include "evidence/testimony.h"
-#include "evidence/tool_text.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
 #include "launch/process.h"

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "evidence/assertion_text.h"
+#include "evidence/sanitizer_text.h"
 #include "evidence/testimony.h"
-#include "evidence/tool_text.h"
 #include "session/session.h"
 
 namespace cudadiag::symbolize {

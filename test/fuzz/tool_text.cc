@@ -1,5 +1,6 @@
 // Fuzzes the parsers of other tools' output. The first byte selects compute-sanitizer or cuda-gdb.
-#include "evidence/tool_text.h"
+#include "evidence/debugger_text.h"
+#include "evidence/sanitizer_text.h"
 
 using namespace cudadiag;
 

@@ -1,3 +1,5 @@
+#include "evidence/assertion_text.h"
+
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,11 @@
 // Tests the parser of cuda-gdb's output. The texts have the format shown in the CUDA-GDB manual ("GPU core dump
 // support", "Displaying the error PC") and in published sessions. Their values come from the dumps in data/gpucore.
+#include "evidence/debugger_text.h"
+
 #include <doctest/doctest.h>
 
+#include "evidence/assertion_text.h"
 #include "evidence/testimony.h"
-#include "evidence/tool_text.h"
 
 using namespace cudadiag::evidence;
 
