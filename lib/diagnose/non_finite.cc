@@ -15,7 +15,7 @@
 #include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 
 namespace cudadiag::diagnose {
 namespace {

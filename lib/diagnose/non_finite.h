@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagnose/facts/report_model.h"
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -1,4 +1,5 @@
-// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
+#include "evidence/core_file.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,7 +14,6 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "evidence/testimony.h"
 
 namespace cudadiag::evidence {
 namespace {

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "evidence/device_code.h"
@@ -142,20 +140,5 @@ inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can r
 // Finds at most kMostKernels kernels with blocks on the GPU, most threads first. A grid without blocks on the GPU has
 // not started or is finishing, and is omitted.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
-
-struct Unreadable {
-  std::string what;  // one sentence, which begins with the file's path
-  std::string hint;  // what the user can do; may be empty
-};
-
-// Larger dumps are rejected, because a compressed dump is unpacked into memory.
-inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
-
-// Returns whether the file begins like a gzip archive, in which the driver may write a dump.
-bool is_gzip(int file);
-
-// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
-std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
-                                              std::uint64_t largest_unpacked = kLargestUnpacked);
 
 }  // namespace cudadiag::evidence

@@ -109,8 +109,8 @@ void Recorder::start_saving() {
   if (!calls_.watch().by_hooks()) {
     return interner_.note("launch-not-saved", "launches were not saved: saving requires hooks, but CUPTI was used");
   }
-  const LaunchSaver::Rooms rooms = {area_, interner_, driver_, memory_.allocations(), layouts_};
-  LaunchSaver* saver = LaunchSaver::make(rooms, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
+  const LaunchSaver::Sources sources = {area_, interner_, driver_, memory_.allocations(), layouts_};
+  LaunchSaver* saver = LaunchSaver::make(sources, options_.folder, std::uint64_t{options_.record.save_limit} << 20);
   if (saver == nullptr)
     return interner_.note("launch-not-saved", "launches were not saved: not enough memory, or no folder to save to");
   NodeSaver* nodes = nullptr;

@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 #include "session/pass_files.h"
 #include "session/process_record.h"
 #include "session/races.h"

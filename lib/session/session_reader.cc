@@ -293,7 +293,7 @@ void read_reruns(Session& session) {
     room -= most;
     of_pass.resize(most);
     read_areas(of_pass, session, processes);
-    attach_deliveries(session.folder / name, processes);
+    attach_hook_output(session.folder / name, processes);
   }
   note_surplus(surplus, kMostAreasOfReruns, " of all reruns", session);
 }
@@ -375,7 +375,7 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   session.kernel_code = read_kernel_code(folder / kRecordFolder / kKernelCodeFile);
-  attach_deliveries(folder / kRecordFolder, session.processes);
+  attach_hook_output(folder / kRecordFolder, session.processes);
   read_reruns(session);
   return session;
 }

@@ -227,7 +227,7 @@ void Recording::read_areas() {
   session_.processes = read_processes(arena(), writer(), session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && (options_.runs_python() || options_.graph_memory || !options_.watch.empty()))
-    session::attach_deliveries(writer_->pass_folder(), session_.processes);
+    session::attach_hook_output(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   session::Pass& pass = session_.manifest.passes.front();
   pass.failed_after = first_freeze(session_.processes, start);

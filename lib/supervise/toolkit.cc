@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "base/files.h"
+#include "evidence/core_file.h"
 #include "evidence/debugger_text.h"
 #include "evidence/testimony.h"
 #include "launch/environment.h"

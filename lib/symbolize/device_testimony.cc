@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "evidence/core_file.h"
 #include "evidence/debugger_text.h"
 #include "session/process_record.h"
 #include "session/session_folders.h"

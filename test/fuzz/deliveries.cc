@@ -1,10 +1,9 @@
 // Fuzzes the readers of the files that cudadiag's Python code writes. The first byte selects the reader: values and
 // forward lines of a rerun, watched lines of the first run, or a saved call. A saved call is also redacted.
-#include "session/deliveries.h"
-
 #include "fuzz/reported.h"
 #include "report/redaction.h"
 #include "session/area_reader.h"
+#include "session/hook_output.h"
 #include "session/pass_files.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"

@@ -30,7 +30,7 @@ OUT = io.StringIO()
 
 
 def verdict(function):
-    """Returns the finding's message, as session/deliveries.cc reads it."""
+    """Returns the finding's message, as session/hook_output.cc reads it."""
     messages.clear()
     hook.notes.clear()
     watch, mode, error = package.bad_results.watch, None, None

@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "diagnose/dump_access.h"
 #include "diagnose/words.h"
+#include "evidence/core_file.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"
 #include "report/text_layout.h"

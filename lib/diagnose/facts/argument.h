@@ -10,7 +10,7 @@
 #include "analyse/analysis.h"
 #include "analyse/recorded_memory.h"
 #include "diagnose/facts/place.h"
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 
 namespace cudadiag::diagnose {
 

@@ -112,12 +112,12 @@ struct LaunchSaver::Parameters {
   alignas(8) std::byte bytes[kMostBytes];
 };
 
-LaunchSaver* LaunchSaver::make(const Rooms& rooms, const char* folder, std::uint64_t limit) {
+LaunchSaver* LaunchSaver::make(const Sources& sources, const char* folder, std::uint64_t limit) {
   if (folder == nullptr || *folder == '\0' || !may_take_address_space(sizeof(LaunchSaver))) return nullptr;
   void* memory =
       mmap(nullptr, sizeof(LaunchSaver), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  auto* saver = new (memory) LaunchSaver(rooms);
+  auto* saver = new (memory) LaunchSaver(sources);
   const int length = snprintf(saver->path_, sizeof saver->path_, "%s/%s%d", folder, format::kFolderPrefix, getpid());
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof saver->path_) {
     munmap(memory, sizeof(LaunchSaver));
@@ -144,13 +144,13 @@ void LaunchSaver::missing(Missing what, std::uint64_t count) {
 }
 
 void LaunchSaver::give_up(const char* why) {
-  if (!std::exchange(noted_, true)) rooms_.interner.note("launch-not-saved", why);
+  if (!std::exchange(noted_, true)) sources_.interner.note("launch-not-saved", why);
 }
 
 // Tries both queries, because the program may have passed a CUkernel as a CUfunction. Each query rejects handles of the
 // other type.
 const char* LaunchSaver::name_of(CUfunction function) const {
-  const DriverApi& driver = rooms_.driver;
+  const DriverApi& driver = sources_.driver;
   const char* name = nullptr;
   if (driver.func_get_name != nullptr && driver.func_get_name(&name, function) == CUDA_SUCCESS) return name;
   const auto kernel = reinterpret_cast<CUkernel>(function);
@@ -191,7 +191,7 @@ void LaunchSaver::save_node(const NodeLaunch& node) {
 void LaunchSaver::save(const Launched& launched) {
   const Call& launch = launched.call;
   const Uncancelled uncancelled;
-  const RelaxedCapture relaxed(rooms_.driver);
+  const RelaxedCapture relaxed(sources_.driver);
   const char* kernel = name_of(launch.function);
   const bool too_many = ++saved_ > kMostSaved || bytes_ > kMostBytes * limit_;
   if (too_many || kernel == nullptr || !open_folder()) {
@@ -208,7 +208,7 @@ void LaunchSaver::save(const Launched& launched) {
   describe_launch(launched);
   const LoadedImages::Kernel loaded = images_.find(launch.function, kernel);
   CUdevice device = 0;
-  rooms_.driver.ctx_get_device(&device);
+  sources_.driver.ctx_get_device(&device);
   describe_function(launch.function, loaded.kernel, device);
   describe_gpu(device);
   save_image(loaded);
@@ -240,7 +240,7 @@ void LaunchSaver::describe_launch(const Launched& launched) {
   wire::store(payload.data(), format::kSharedBytes, launch.shared_bytes);
   wire::store(payload.data(), format::kLaunchFlags, launched.cooperative ? format::kCooperative : 0u);
   CUdevice device = 0;
-  if (rooms_.driver.ctx_get_device(&device) == CUDA_SUCCESS) {
+  if (sources_.driver.ctx_get_device(&device) == CUDA_SUCCESS) {
     wire::store(payload.data(), format::kDevice, static_cast<std::uint32_t>(device));
   }
   put(description_, Record::launch, payload);
@@ -283,7 +283,7 @@ void LaunchSaver::describe_function(CUfunction function, CUkernel kernel, CUdevi
 }
 
 void LaunchSaver::describe_gpu(CUdevice device) {
-  const DriverApi& driver = rooms_.driver;
+  const DriverApi& driver = sources_.driver;
   Bytes<16> payload{};
   int numbers[3] = {};
   if (driver.driver_get_version != nullptr) driver.driver_get_version(&numbers[0]);
@@ -333,7 +333,7 @@ void LaunchSaver::save_image(const LoadedImages::Kernel& kernel) {
 // ---- memory
 
 void LaunchSaver::collect(const Call& launch, Parameters& to) const {
-  to.layout = rooms_.layouts.of(launch.function);
+  to.layout = sources_.layouts.of(launch.function);
   if (launch.parameters == nullptr) {
     const ParameterBuffer buffer = parameter_buffer(launch.extra);
     if (buffer.bytes == nullptr) return;
@@ -366,7 +366,7 @@ void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& ke
     const std::uint32_t place[2] = {0, static_cast<std::uint32_t>(parameters->size)};
     put(description_, Record::parameter, std::as_bytes(std::span(place)), {parameters->bytes, parameters->size});
   }
-  memory->start(api_, rooms_.allocations, folder_, limit_);
+  memory->start(api_, sources_.allocations, folder_, limit_);
   memory->follow({parameters->bytes, parameters->size}, Reach::parameter);
   // Saves global variables first, because they are small and cannot be restored in any other way.
   save_globals(kernel, *memory);
@@ -375,7 +375,7 @@ void LaunchSaver::save_memory(const Call& launch, const LoadedImages::Kernel& ke
   bytes_ += limit_ - memory->left();
   std::uint32_t number = 0;
   for (const SavedMemory::Block& block : memory->blocks()) put(description_, Record::block, encoded(block, number++));
-  const std::uint64_t dropped = wire::load(rooms_.area.header(), wire::area::kDroppedAllocations);
+  const std::uint64_t dropped = wire::load(sources_.area.header(), wire::area::kDroppedAllocations);
   if (dropped > 0) missing(Missing::allocations, dropped);
 }
 
@@ -384,10 +384,10 @@ void LaunchSaver::save_globals(const LoadedImages::Kernel& kernel, SavedMemory& 
   if (kernel.image == nullptr || kernel.image->extent.begin == nullptr || !names) return missing(Missing::globals, 0);
   CUdevice device = 0;
   int major = 0, minor = 0;
-  rooms_.driver.ctx_get_device(&device);
-  if (rooms_.driver.device_get_attribute != nullptr) {
-    rooms_.driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    rooms_.driver.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  sources_.driver.ctx_get_device(&device);
+  if (sources_.driver.device_get_attribute != nullptr) {
+    sources_.driver.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    sources_.driver.device_get_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   }
   const bool listed = list_globals(kernel.image->extent, static_cast<std::uint32_t>(10 * major + minor), *names);
   if (!listed || names->cut) missing(Missing::globals, 0);

@@ -72,7 +72,7 @@ class LaunchSaver {
   static constexpr std::uint32_t kMostSaved = 64;
   static constexpr std::uint64_t kMostBytes = 8;
 
-  struct Rooms {
+  struct Sources {
     AreaMap& area;
     Interner& interner;
     const DriverApi& driver;
@@ -81,7 +81,7 @@ class LaunchSaver {
   };
   // Creates a LaunchSaver in fresh pages. Returns null if memory is exhausted, or if the path is too long.
   // `limit` is the number of bytes of memory to save with one launch.
-  static LaunchSaver* make(const Rooms& rooms, const char* folder, std::uint64_t limit);
+  static LaunchSaver* make(const Sources& sources, const char* folder, std::uint64_t limit);
 
   const SavingApi& api() const { return api_; }
 
@@ -98,7 +98,7 @@ class LaunchSaver {
   void give_up(const char* why);
 
  private:
-  explicit LaunchSaver(const Rooms& rooms) : rooms_(rooms) {}
+  explicit LaunchSaver(const Sources& sources) : sources_(sources) {}
 
   struct Launched;
   struct Parameters;
@@ -116,7 +116,7 @@ class LaunchSaver {
   void save_memory(const Call& launch, const LoadedImages::Kernel& kernel);
   void missing(wire::saved_launch::Missing what, std::uint64_t count);
 
-  Rooms rooms_;
+  Sources sources_;
   SavingApi api_;
   char path_[PATH_MAX] = {};
   std::uint64_t limit_ = 0;

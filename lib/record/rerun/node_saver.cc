@@ -59,11 +59,11 @@ const char* obstacle(const FollowedGraph& graph) {
 
 }  // namespace
 
-NodeSaver* NodeSaver::make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver) {
+NodeSaver* NodeSaver::make(const FollowedGraphs::Sources& sources, LaunchSaver& saver) {
   if (!may_take_address_space(sizeof(NodeSaver))) return nullptr;
   void* memory =
       mmap(nullptr, sizeof(NodeSaver), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : new (memory) NodeSaver(rooms, saver);
+  return memory == MAP_FAILED ? nullptr : new (memory) NodeSaver(sources, saver);
 }
 
 void NodeSaver::save(CUgraphExec exec, CUstream stream, ExclusiveWait& exclusive_wait) {
@@ -198,8 +198,8 @@ FollowedGraph* FollowedGraphs::place_of(CUgraphExec exec) {
 
 void FollowedGraphs::described(const GraphCall& call, GraphDescription& description) {
   const LockGuard lock(mutex_);
-  const RelaxedCapture relaxed(rooms_.driver);
-  const bool fits = std::any_of(rooms_.nodes.begin(), rooms_.nodes.end(),
+  const RelaxedCapture relaxed(sources_.driver);
+  const bool fits = std::any_of(sources_.nodes.begin(), sources_.nodes.end(),
                                 [&](const auto& node) { return node.count == description.size(); });
   FollowedGraph* graph = nullptr;
   if (call.what == GraphCall::What::instantiate) {
@@ -237,18 +237,18 @@ void FollowedGraphs::made(const GraphCall& call, const GraphDescription& descrip
 void FollowedGraphs::choose_node(FollowedGraph& graph, GraphDescription& description) {
   graph.node = graph.count;
   if (graph.count != description.size()) return;
-  for (const wire::window::Node& wanted : rooms_.nodes) {
+  for (const wire::window::Node& wanted : sources_.nodes) {
     const std::uint32_t at = wanted.index - 1;
     if (wanted.count != graph.count || at >= graph.count || type_of(description, at) != wire::graph_node::kKernel) {
       continue;
     }
     const std::uint32_t function = wire::load(description.record(at), intern::kNodeFunction);
-    if (rooms_.interner.function_key(function) != wanted.function) continue;
+    if (sources_.interner.function_key(function) != wanted.function) continue;
     graph.node = at;
     graph.parts->launch = {};
     CUDA_KERNEL_NODE_PARAMS launch = {};
-    if (rooms_.driver.graph_kernel_node_get_params != nullptr &&
-        rooms_.driver.graph_kernel_node_get_params(description.handle(at), &launch) == CUDA_SUCCESS) {
+    if (sources_.driver.graph_kernel_node_get_params != nullptr &&
+        sources_.driver.graph_kernel_node_get_params(description.handle(at), &launch) == CUDA_SUCCESS) {
       read_attributes(graph, description.handle(at));
       read_launch(graph, launch);
     }
@@ -289,7 +289,7 @@ void FollowedGraphs::read_launch(FollowedGraph& graph, const CUDA_KERNEL_NODE_PA
     if (to.size > 0) memcpy(to.bytes, buffer.bytes, to.size);
     return;
   }
-  const ParameterLayout layout = rooms_.layouts.of(to.function);
+  const ParameterLayout layout = sources_.layouts.of(to.function);
   to.parameters_unknown = layout.count == 0;
   for (std::size_t i = 0; i < layout.count; ++i) {
     const std::size_t end = layout.offset(i) + layout.size(i);
@@ -301,13 +301,13 @@ void FollowedGraphs::read_launch(FollowedGraph& graph, const CUDA_KERNEL_NODE_PA
 
 void FollowedGraphs::read_attributes(FollowedGraph& graph, CUgraphNode node) const {
   NodeLaunch& to = graph.parts->launch;
-  if (rooms_.api.graph_kernel_node_get_attribute == nullptr) return;
+  if (sources_.api.graph_kernel_node_get_attribute == nullptr) return;
   for (const CUlaunchAttributeID id : {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                        CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
     CUlaunchAttribute attribute = {};
     attribute.id = id;
     const CUlaunchAttributeValue none = {};
-    if (rooms_.api.graph_kernel_node_get_attribute(node, id, &attribute.value) != CUDA_SUCCESS) continue;
+    if (sources_.api.graph_kernel_node_get_attribute(node, id, &attribute.value) != CUDA_SUCCESS) continue;
     if (memcmp(&attribute.value, &none, sizeof none) == 0) continue;
     if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       const auto& cluster = attribute.value.clusterDim;
@@ -341,9 +341,9 @@ void FollowedGraphs::drop(FollowedGraph& graph) {
   const bool used = std::any_of(graphs_.begin(), graphs_.end(), [&](const FollowedGraph& other) {
     return other.exec != nullptr && other.source == dropped.source;
   });
-  if (!dropped.kept || used || rooms_.api.graph_destroy == nullptr) return;
-  const RelaxedCapture relaxed(rooms_.driver);
-  rooms_.api.graph_destroy(dropped.source);
+  if (!dropped.kept || used || sources_.api.graph_destroy == nullptr) return;
+  const RelaxedCapture relaxed(sources_.driver);
+  sources_.api.graph_destroy(dropped.source);
 }
 
 }  // namespace cudadiag::record

@@ -68,14 +68,14 @@ class FollowedGraphs {
  public:
   static constexpr std::size_t kMostGraphs = 512;
 
-  struct Rooms {
+  struct Sources {
     const DriverApi& driver;
     const SavingApi& api;
     const Interner& interner;
     ParameterLayouts& layouts;
     std::span<const wire::window::Node> nodes;
   };
-  explicit FollowedGraphs(const Rooms& rooms) : rooms_(rooms) {}
+  explicit FollowedGraphs(const Sources& sources) : sources_(sources) {}
 
   // Call this after the executable graph was instantiated or updated. `description` describes the call's source graph.
   void described(const GraphCall& call, GraphDescription& description);
@@ -96,7 +96,7 @@ class FollowedGraphs {
   void read_attributes(FollowedGraph& graph, CUgraphNode node) const;
   void drop(FollowedGraph& graph);
 
-  Rooms rooms_;
+  Sources sources_;
   mutable Mutex mutex_;
   std::array<FollowedGraph, kMostGraphs> graphs_{};
 };
@@ -107,7 +107,7 @@ class NodeSaver {
  public:
   // Creates a NodeSaver in fresh pages. The object is never destroyed. Returns null if memory is exhausted. `saver`
   // must outlive the new object.
-  static NodeSaver* make(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver);
+  static NodeSaver* make(const FollowedGraphs::Sources& sources, LaunchSaver& saver);
 
   FollowedGraphs& graphs() { return graphs_; }
   // Call this at ENTER of a graph launch on `stream`. Does nothing if the graph has no node to save. `exclusive_wait`
@@ -117,8 +117,8 @@ class NodeSaver {
   void restore();
 
  private:
-  NodeSaver(const FollowedGraphs::Rooms& rooms, LaunchSaver& saver)
-      : driver_(rooms.driver), api_(rooms.api), saver_(saver), graphs_(rooms) {}
+  NodeSaver(const FollowedGraphs::Sources& sources, LaunchSaver& saver)
+      : driver_(sources.driver), api_(sources.api), saver_(saver), graphs_(sources) {}
 
   // Returns false if the kernel cannot be saved; a note then gives the reason.
   bool run_before(const FollowedGraph& graph, CUstream stream, ExclusiveWait& exclusive_wait);

@@ -254,7 +254,7 @@ class Leavings {
   void take_recording(const launch::Arena& arena, RerunResult& result) {
     result.processes = read_processes(&arena, &writer_, session_);
     if (auto note = note_on_unrecorded(arena, &writer_)) session_.manifest.notes.push_back(std::move(*note));
-    session::attach_deliveries(writer_.pass_folder(), result.processes);
+    session::attach_hook_output(writer_.pass_folder(), result.processes);
     const double start = std::chrono::duration<double>(started_at_).count();
     result.pass.failed_after = first_freeze(result.processes, start);
     // The result is reported even if it cannot be stored. Later reports then lack it.
@@ -328,7 +328,7 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   result.interrupted = relay.interrupted();
   if (races) leavings.take_races(*races, result);
   if (arena != nullptr) leavings.take_recording(*arena, result);
-  if (spec.kind == PassKind::origin) session::attach_deliveries(writer.pass_folder(), result.processes);
+  if (spec.kind == PassKind::origin) session::attach_hook_output(writer.pass_folder(), result.processes);
   if (spec.dumps) {
     leavings.take_dump(result);
     leavings.take_code(result.pass);

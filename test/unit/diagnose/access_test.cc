@@ -8,6 +8,7 @@
 #include "diagnose/device_evidence.h"
 #include "diagnose/dump_access.h"
 #include "diagnose/failed_operation.h"
+#include "evidence/core_file.h"
 #include "evidence/testimony.h"
 
 namespace access_test {

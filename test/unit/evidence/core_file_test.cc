@@ -1,3 +1,5 @@
+#include "evidence/core_file.h"
+
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>

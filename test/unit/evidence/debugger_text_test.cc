@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "evidence/assertion_text.h"
+#include "evidence/core_file.h"
 #include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;

@@ -1,6 +1,7 @@
 // Tests dumps from an H200 (data/gpucore). The expected values come from NVIDIA's debugger, and from the registers.
 #include <doctest/doctest.h>
 
+#include "evidence/core_file.h"
 #include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "evidence/core_file.h"
 #include "evidence/core_text.h"
 #include "evidence/testimony.h"
 #include "unit/evidence/sample_dump.h"

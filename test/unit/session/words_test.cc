@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 #include "session/process_record.h"
 #include "session/races.h"
 

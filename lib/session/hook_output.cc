@@ -1,4 +1,4 @@
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 
 #include <fcntl.h>
 
@@ -395,7 +395,7 @@ void add_checked(const std::filesystem::path& folder, std::vector<Process>& proc
 
 }  // namespace
 
-void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
+void attach_hook_output(const std::filesystem::path& folder, std::vector<Process>& processes) {
   if (!base::open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));

@@ -1,4 +1,4 @@
-#include "session/deliveries.h"
+#include "session/hook_output.h"
 
 #include <doctest/doctest.h>
 
