@@ -23,7 +23,7 @@ void add_once(std::vector<std::string>& files, const std::string& file) {
 }
 
 bool is_changed(const Finding& finding, const std::string& file) {
-  const auto& files = finding.changed_sources;
+  const auto& files = finding.source.changed;
   return std::find(files.begin(), files.end(), file) != files.end();
 }
 
@@ -34,7 +34,7 @@ void for_locations(Finding& finding, const Each& of_line) {
     for (Location& outer : location.called_from) of_line(outer);
   };
   each(finding.location);
-  for (auto* location : {&finding.caller, &finding.reported_at}) {
+  for (auto* location : {&finding.caller, &finding.noticed.at}) {
     if (*location) each(**location);
   }
   for (Related& related : finding.related) each(related.location);
@@ -47,7 +47,7 @@ void drop_text(Finding& finding) {
   for_locations(finding, [&](Location& location) {
     if (is_changed(finding, location.file)) location.source.clear();
   });
-  if (finding.source_changed()) finding.excerpt.clear();
+  if (finding.source_changed()) finding.source.excerpt.clear();
 }
 
 // Returns the text for Finding::source_newer_than; empty if the source of the finding's line is not newer than the
@@ -92,10 +92,10 @@ std::optional<double> heard_until(const session::ProcessRecord& record) { return
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
   for_locations(finding, [&](Location& location) {
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
-    if (written && *written > *met) add_once(finding.changed_sources, location.file);
+    if (written && *written > *met) add_once(finding.source.changed, location.file);
   });
-  if (!finding.excerpt.empty() && !finding.source_changed())
-    finding.source_newer_than = older_than_source(finding, record);
+  if (!finding.source.excerpt.empty() && !finding.source_changed())
+    finding.source.newer_than = older_than_source(finding, record);
   drop_text(finding);
 }
 
@@ -109,7 +109,7 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
     finding.evidence.add(
         fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
     // Drops the text even if the file seems unchanged, because an editor may have kept the modification time.
-    add_once(finding.changed_sources, file);
+    add_once(finding.source.changed, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
     finding.evidence.prepend(fmt::format(
@@ -126,9 +126,9 @@ std::string changed_source_text(const Finding& finding) {
 void note_changed_sources(Diagnosis& report) {
   std::vector<std::string> changed, newer;
   for (const Finding& finding : report.findings) {
-    for (const std::string& file : finding.changed_sources) add_once(changed, file);
-    if (finding.source_newer_than.empty()) continue;
-    add_once(newer, finding.location.nearest().file + " was modified after " + finding.source_newer_than);
+    for (const std::string& file : finding.source.changed) add_once(changed, file);
+    if (finding.source.newer_than.empty()) continue;
+    add_once(newer, finding.location.nearest().file + " was modified after " + finding.source.newer_than);
   }
   for (const std::string& file : changed) {
     report.notes.push_back({analyse::NoteCode::source_changed,

@@ -295,7 +295,7 @@ void lead_with(Finding& finding, const session::Code& function, const Related* i
     if (same_line(candidate.location, finding.location)) candidate.location = leads;
   }
   finding.location = leads;
-  finding.excerpt = symbolize::source_excerpt(leads.file, leads.line, 1);
+  finding.source.excerpt = symbolize::source_excerpt(leads.file, leads.line, 1);
   if (inside != nullptr && compiled.called.known()) finding.related.push_back({Role::called, compiled.called});
   finding.compiled = std::move(compiled);
 }

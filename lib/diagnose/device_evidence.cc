@@ -69,7 +69,7 @@ Fit fit(const DumpedFailure& failure, const Finding& finding, const Launch& laun
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in the dump too", *failure.grid_id);
   }
-  if (!finding.standstill && failure.asserted() != (finding.code == wire::cuda::kAssert)) {
+  if (!finding.hang && failure.asserted() != (finding.code == wire::cuda::kAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
   }
   return fit;
@@ -152,7 +152,7 @@ class Matching {
       testimony_.failure ? join_dump(*testimony_.failure) : join_text();
     }
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
-      if (report_.findings[i].standstill) join_running(report_.findings[i], *failures_[i]);
+      if (report_.findings[i].hang) join_running(report_.findings[i], *failures_[i]);
     }
     note_assertions();
   }

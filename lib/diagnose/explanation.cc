@@ -259,13 +259,13 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     auto cause = causes::explain(failed);
     if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
     const bool may_have_lines =
-        finding.why_no_line.empty() || !finding.module_unknown.empty() || finding.lacks_line_information;
+        finding.no_line.why.empty() || !finding.no_line.module_unknown.empty() || finding.no_line.lacks_information;
     if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
       const std::string module = std::filesystem::path(finding.location.module).filename().string();
-      finding.fix.push_back(
-          finding.module_unknown.empty()
-              ? fmt::format("build {} with -g to see its lines", module)
-              : fmt::format("{} {}: record the program again to see its lines", module, finding.module_unknown));
+      finding.fix.push_back(finding.no_line.module_unknown.empty()
+                                ? fmt::format("build {} with -g to see its lines", module)
+                                : fmt::format("{} {}: record the program again to see its lines", module,
+                                              finding.no_line.module_unknown));
     }
     const session::FailedCall* noticed = failures[i]->noticed;
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);

@@ -90,19 +90,19 @@ class Joining {
 
   void join(Finding& finding, const std::vector<const InvalidAccess*>& accesses) const {
     const InvalidAccess& first = *accesses.front();
-    finding.memory = memory_of(first, accesses.size());
+    finding.tools.memory = memory_of(first, accesses.size());
     std::vector<std::string> same;
     if (finding.device) compare(finding, accesses, same);
     if (!finding.device) {
       finding.device.emplace().join = "found by compute-sanitizer in a separate rerun";
-      finding.device->function = finding.memory->function;
+      finding.device->function = finding.tools.memory->function;
       finding.device->offset = first.offset;
     }
     fill(*finding.device, first);
     if (!same.empty()) {
       std::string text = "compute-sanitizer agrees: kernel";
       for (const std::string& field : same) text += ", " + field;
-      finding.witnesses.push_back(text);
+      finding.tools.witnesses.push_back(text);
     }
   }
 
@@ -116,9 +116,9 @@ class Joining {
       return std::ranges::any_of(accesses, [&](const InvalidAccess* a) { return matches(*a); });
     };
     const auto differs = [&](const std::string& there, const std::string& here) {
-      finding.witnesses.push_back(
+      finding.tools.witnesses.push_back(
           fmt::format("compute-sanitizer disagrees: it reports {}, but the GPU core dump shows {}", there, here));
-      report_.notes.push_back({analyse::NoteCode::sanitizer_differs, finding.witnesses.back()});
+      report_.notes.push_back({analyse::NoteCode::sanitizer_differs, finding.tools.witnesses.back()});
     };
     if (device.line > 0 && first.line > 0) {
       const bool line = any([&](const InvalidAccess& access) {
@@ -165,7 +165,7 @@ void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
   }
   for (Finding& finding : report.findings) {
     if (!finding.device) continue;
-    finding.witnesses.insert(finding.witnesses.end(), words.sentences.begin(), words.sentences.end());
+    finding.tools.witnesses.insert(finding.tools.witnesses.end(), words.sentences.begin(), words.sentences.end());
     return;
   }
 }
@@ -182,10 +182,10 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
     text += "compute-sanitizer --tool memcheck";
     // If several kernels are possible, filtering for the likeliest one could leave the failing one unchecked.
     if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
-    first->witness_wanted.push_back({text, true});
+    first->tools.not_run.push_back({text, true});
   }
   if (!testimony.debugger && !testimony.dump.empty() && testimony.unreadable.empty()) {
-    first->witness_wanted.push_back(
+    first->tools.not_run.push_back(
         {"cuda-gdb --batch -ex " + shell_word("target cudacore " + testimony.dump) + " -ex bt"});
   }
 }

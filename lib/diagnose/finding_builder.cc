@@ -59,7 +59,7 @@ class FindingBuilder {
     }
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     relate_fork();
-    if (failure_.hang) add_standstill(*failure_.hang);
+    if (failure_.hang) add_hang(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
     compare_rerun_source(finding_, failure_, session_, symbolizer_);
     add_hook_values(finding_, failure_);
@@ -96,9 +96,10 @@ class FindingBuilder {
 
   void lead_with_site(ResolvedSite site) {
     lead_with(finding_, located(site.line.location), std::move(site.stack));
-    finding_.why_no_line = symbolizer_.why_no_line(site.line.location);
-    finding_.lacks_line_information = symbolizer_.lacks_line_information(site.line.location);
-    if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
+    finding_.no_line.why = symbolizer_.why_no_line(site.line.location);
+    finding_.no_line.lacks_information = symbolizer_.lacks_line_information(site.line.location);
+    if (finding_.location.line == 0)
+      finding_.no_line.module_unknown = symbolizer_.why_unknown(finding_.location.module);
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
       finding_.related.push_back({Role::caller, *finding_.caller});
@@ -300,44 +301,45 @@ class FindingBuilder {
 
   void report_of(const session::FailedCall& error) {
     const std::uint64_t ticks = std::max(error.ticks, process_.record.clock_start);
-    finding_.noticed = Moment{process_.record.unix_seconds(ticks), process_.record.seconds(ticks)};
+    finding_.noticed.when = Moment{process_.record.unix_seconds(ticks), process_.record.seconds(ticks)};
     if ((error.flags & wire::error::kOwnWait) != 0) {
-      finding_.found_by_wait = true;
+      finding_.noticed.by_wait = true;
       return;
     }
     if ((error.flags & wire::error::kAtExit) != 0) {
-      finding_.found_at_exit = true;
+      finding_.noticed.at_exit = true;
       return;
     }
-    finding_.reported_api = session::visible_call(error);
+    finding_.noticed.api = session::visible_call(error);
     const ResolvedSite site = resolve(symbolizer_, process_, error.site);
-    finding_.reported_at = located(site.line.location);
-    finding_.reported_library = causes::cuda_library(site.stack);
+    finding_.noticed.at = located(site.line.location);
+    finding_.noticed.library = causes::cuda_library(site.stack);
   }
 
-  void add_standstill(const analyse::Standstill& hang) {
-    finding_.standstill = hang.seconds;
+  void add_hang(const analyse::Standstill& hang) {
+    Hang& found = finding_.hang.emplace();
+    found.seconds = hang.seconds;
     finding_.name = finding_.runtime_name = "";
     finding_.title = "hang";
     finding_.text = "GPU work did not finish, and nothing else in the program made progress.";
-    if (hang.stall != nullptr) add_stall(*hang.stall);
+    if (hang.stall != nullptr) add_stall(*hang.stall, found);
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
-      finding_.reported_api = session::visible_call(call);
-      if (hang.issues != nullptr) finding_.issues = work_of(*hang.issues);
-      finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
+      finding_.noticed.api = session::visible_call(call);
+      if (hang.issues != nullptr) found.issues = work_of(*hang.issues);
+      finding_.noticed.at = located(resolve(symbolizer_, process_, hang.site).line.location);
     }
     if (!hang.wait) return;
-    finding_.waits_for = hang.wait->what;
-    finding_.write_queued = hang.wait->write != nullptr;
-    finding_.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
+    found.waits_for = hang.wait->what;
+    found.write_queued = hang.wait->write != nullptr;
+    found.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
   }
 
-  void add_stall(const session::Stall& stall) {
+  void add_stall(const session::Stall& stall, Hang& found) {
     const auto& stalls = session_.manifest.stalls;
-    finding_.stall = static_cast<std::size_t>(&stall - stalls.data());
-    finding_.ended_after = stall.ended_after;
-    finding_.interrupted = stall.interrupted;
+    found.stall = static_cast<std::size_t>(&stall - stalls.data());
+    found.ended_after = stall.ended_after;
+    found.interrupted = stall.interrupted;
     finding_.text = stall.interrupted
                         ? "Work on the GPU did not finish, and a signal asked the program to end."
                         : "While the program ran, work on the GPU was unfinished for far longer than usual.";
@@ -397,7 +399,7 @@ void lead_with(Finding& finding, Location location, symbolize::SourceStack stack
   finding.location = std::move(location);
   finding.stack = std::move(stack);
   const Location& shown = finding.location.nearest();
-  finding.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+  finding.source.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
 }
 
 void add_findings(Diagnosis& report, std::vector<Finding> found) {

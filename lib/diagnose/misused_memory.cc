@@ -383,7 +383,7 @@ class KernelRaceBuilder {
     race.accesses = {access(from_.first), access(from_.second)};
     const Location* shown = &race.accesses[0].location;
     if (shown->line == 0) shown = &finding_.location.nearest();
-    finding_.excerpt = symbolize::source_excerpt(shown->file, shown->line, 1);
+    finding_.source.excerpt = symbolize::source_excerpt(shown->file, shown->line, 1);
     if (from_.bytes != 0) {
       race.allocation = memory_of(from_, finding_, process, resolve);
       race.allocation->offset = std::max(from_.first.begin, from_.second.begin) - from_.address;

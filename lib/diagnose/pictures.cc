@@ -167,7 +167,7 @@ constexpr int kNeighbours = 5;
 
 Quotation quotation_of(const Location& location, const Finding& finding) {
   Quotation quotation{location.nearest(), {}};
-  const auto& changed = finding.changed_sources;
+  const auto& changed = finding.source.changed;
   if (std::ranges::find(changed, quotation.at.file) == changed.end()) {
     quotation.lines = symbolize::source_excerpt(quotation.at.file, quotation.at.line, kNeighbours);
   }
@@ -183,8 +183,8 @@ void add_quotations(FindingPictures& pictures, const Finding& finding) {
   }
   pictures.own = quotation_of(finding.location, finding);
   const bool elsewhere =
-      finding.reported_at && finding.reported_at->known() && !same_line(*finding.reported_at, finding.location);
-  if (elsewhere) pictures.blamed = quotation_of(*finding.reported_at, finding);
+      finding.noticed.at && finding.noticed.at->known() && !same_line(*finding.noticed.at, finding.location);
+  if (elsewhere) pictures.blamed = quotation_of(*finding.noticed.at, finding);
 }
 
 std::optional<MemoryCurve> curve_of(const analyse::Failure& failure) {

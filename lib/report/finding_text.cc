@@ -43,9 +43,12 @@ std::string place_in(const diagnose::Location& location, const diagnose::Finding
 std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
                         const std::string& directory) {
   std::string size = finding.code != 0 ? fmt::format(" ({})", finding.code) : "";
-  if (finding.standstill) size = fmt::format(" ({})", diagnose::duration(*finding.standstill));
-  if (finding.ended_after) size = fmt::format(" ({}, then it ended)", diagnose::duration(*finding.ended_after));
-  if (finding.interrupted) {
+  if (finding.hang) {
+    const auto& ended = finding.hang->ended_after;
+    size = fmt::format(" ({}{})", diagnose::duration(ended.value_or(finding.hang->seconds)),
+                       ended ? ", then it ended" : "");
+  }
+  if (finding.hang && finding.hang->interrupted) {
     diagnose::Location line = location.known() ? location : finding.location.nearest();
     if (!line.file.empty()) line.function.clear();
     return interruption(finding, diagnose::place(line, directory));
@@ -90,8 +93,8 @@ class FindingText {
     add("Alone", saved_launch(), 0, 3);
     if (finding_.memory_use) add("Held", memory_lines(*finding_.memory_use, directory_, verbose_), 4, 2);
     add("Device", device(), 1, 4);
-    if (finding_.memory) add_prose("Memory", {finding_.memory->text}, 1, 6);
-    add_prose("Witness", finding_.witnesses, 0, 6);
+    if (finding_.tools.memory) add_prose("Memory", {finding_.tools.memory->text}, 1, 6);
+    add_prose("Witness", finding_.tools.witnesses, 0, 6);
     add_stack();
     if (verbose_) add("In", {process()}, 1, 0);
   }
@@ -99,7 +102,7 @@ class FindingText {
  private:
   void write_race(const diagnose::ResolvedRace& race) {
     race_title();
-    for (const symbolize::SourceLine& line : finding_.excerpt) {
+    for (const symbolize::SourceLine& line : finding_.source.excerpt) {
       page_.add({.lines = {fmt::format("  {} {:>3} | {}", mark(line), line.number, line.text)},
                  .sacrifice = 2,
                  .wide = verbose_ ? Wide::stays : Wide::is_cut,
@@ -223,23 +226,23 @@ class FindingText {
 
   void excerpt() {
     if (!finding_.location.called_from.empty()) {
-      const std::string why = finding_.why_no_line.empty() ? "" : " (" + finding_.why_no_line + ")";
+      const std::string why = finding_.no_line.why.empty() ? "" : " (" + finding_.no_line.why + ")";
       add("", {fmt::format("        called from {}{}", place(finding_.location.nearest()), why)}, 1, 0);
     }
     source();
-    if (finding_.excerpt.empty()) {
+    if (finding_.source.excerpt.empty()) {
       if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
       const std::string why = symbolize::why_no_source(finding_.location.nearest().file);
       if (!why.empty()) add("", {"        (" + why + ")"}, 1, 0);
-      if (!finding_.why_no_line.empty() && finding_.location.called_from.empty()) {
-        add("", {"        (" + finding_.why_no_line + ")"}, 1, 0);
+      if (!finding_.no_line.why.empty() && finding_.location.called_from.empty()) {
+        add("", {"        (" + finding_.no_line.why + ")"}, 1, 0);
       }
     }
     add("", changed_source(), 1, 0);
-    if (!finding_.source_newer_than.empty()) {
+    if (!finding_.source.newer_than.empty()) {
       add("",
           {fmt::format("        (the file was modified after {}: the line may have been different)",
-                       finding_.source_newer_than)},
+                       finding_.source.newer_than)},
           1, 0);
     }
     graph();
@@ -262,10 +265,10 @@ class FindingText {
 
   void source() {
     std::size_t digits = 3;
-    for (const symbolize::SourceLine& line : finding_.excerpt) {
+    for (const symbolize::SourceLine& line : finding_.source.excerpt) {
       digits = std::max(digits, std::to_string(line.number).size());
     }
-    for (const symbolize::SourceLine& line : finding_.excerpt) {
+    for (const symbolize::SourceLine& line : finding_.source.excerpt) {
       const bool marked = mark(line) == '>';
       const std::string text =
           fmt::format("  {} {:>{}} | {}", mark(line), line.number, digits, base::printable(line.text));
@@ -384,7 +387,7 @@ class FindingText {
   // In a short run, the time adds nothing to the report.
   Lines noticed() const {
     constexpr double kLong = 60;
-    const auto& noticed = finding_.noticed;
+    const auto& noticed = finding_.noticed.when;
     if (!noticed || (!verbose_ && noticed->since_cuda < kLong)) return {};
     return {fmt::format("{}, {} after the process initialised CUDA",
                         session::iso_time(static_cast<std::time_t>(noticed->unix_seconds)),
@@ -398,10 +401,10 @@ class FindingText {
       }
     }
     Lines lines = unless_empty(blamed_text(finding_, directory_));
-    if (lines.empty()) return add("Call", unless_empty(finding_.reported_api), 1, 0);
+    if (lines.empty()) return add("Call", unless_empty(finding_.noticed.api), 1, 0);
     // The program sees only the status that this library returns, such as CUBLAS_STATUS_ALLOC_FAILED.
-    if (async() && !finding_.reported_library.empty()) {
-      lines.push_back(fmt::format("{} issued that call; its own status hides this error", finding_.reported_library));
+    if (async() && !finding_.noticed.library.empty()) {
+      lines.push_back(fmt::format("{} issued that call; its own status hides this error", finding_.noticed.library));
     }
     add("Blamed", std::move(lines), 2, 0, Topic::blame);
   }
@@ -527,7 +530,7 @@ std::string interruption(const diagnose::Finding& finding, const std::string& pl
   }
   const bool runs = work == session::Work::kernel || work == session::Work::graph || work == session::Work::copy ||
                     work == session::Work::memset || work == session::Work::host_function;
-  const std::string time = diagnose::duration(finding.standstill.value_or(0));
+  const std::string time = diagnose::duration(finding.hang->seconds);
   return runs ? fmt::format("interrupted while {} ({}) had been running for {}", what, place, time)
               : fmt::format("interrupted while {} ({}) had been unfinished for {}", what, place, time);
 }

@@ -173,7 +173,8 @@ class FindingArticle {
   }
 
   std::string headline() const {
-    if (finding_.interrupted) return markup_.text(interruption(finding_, short_place(finding_.location.nearest())));
+    if (finding_.hang && finding_.hang->interrupted)
+      return markup_.text(interruption(finding_, short_place(finding_.location.nearest())));
     const std::string title = markup_.text(finding_.title);
     if (finding_.race && finding_.race->accesses.size() == 2 && finding_.race->accesses[1].location.known()) {
       return fmt::format("{}: {}{} {}", title, code(finding_.race->accesses[1].location),
@@ -194,10 +195,10 @@ class FindingArticle {
       const std::string name = finding_.name.empty() ? "CUDA error" : markup_.text(finding_.name);
       html += fmt::format("<span class=\"badge\">{} ({})</span>", name, finding_.code);
     }
-    if (finding_.standstill) {
-      const char* what = !finding_.stall ? "no progress for" : finding_.ended_after ? "ended after" : "unfinished for";
+    if (const auto& hang = finding_.hang) {
+      const char* what = !hang->stall ? "no progress for" : hang->ended_after ? "ended after" : "unfinished for";
       html += fmt::format("<span class=\"badge\">{} {}</span>", what,
-                          markup_.text(diagnose::duration(finding_.ended_after.value_or(*finding_.standstill))));
+                          markup_.text(diagnose::duration(hang->ended_after.value_or(hang->seconds))));
     }
     if (const std::string who = processes(); !who.empty()) html += "<span class=\"badge\">" + who + "</span>";
     return "<p class=\"badges\">" + html + "</p>\n";
@@ -261,15 +262,13 @@ class FindingArticle {
     const char *heading, *label;
   };
   OwnWords own_words() const {
-    if (finding_.standstill) return {"The line that hung", "stuck"};
+    if (finding_.hang) return {"The line that hung", "stuck"};
     if (finding_.evidence.names_one()) return {"The line that failed", "failed"};
     if (!finding_.evidence.is_guess()) return {"The likeliest line", "likely"};
     return {"The suspected line", "suspect"};
   }
 
-  const char* blamed_heading() const {
-    return finding_.standstill ? "The line that waits" : "The line that CUDA blamed";
-  }
+  const char* blamed_heading() const { return finding_.hang ? "The line that waits" : "The line that CUDA blamed"; }
 
   // Shows the true line and the blamed line: in one quotation if they are close together, else in two.
   std::string failed_and_blamed() const {
@@ -289,7 +288,7 @@ class FindingArticle {
       }
       words.other_line = blamed.at.line;
       words.own_label = own_words().label;
-      words.other_label = finding_.standstill ? "waits" : "blamed";
+      words.other_label = finding_.hang ? "waits" : "blamed";
       words.caption += fmt::format("<br>{}: {}", blamed_heading(), blame());
       return source_figure(own, words, markup_);
     }
@@ -318,7 +317,7 @@ class FindingArticle {
   // Quotes the source lines that the report contains, for a source file that could not be read when the page was
   // written.
   std::string excerpt() const {
-    return source_figure({finding_.location.nearest(), finding_.excerpt},
+    return source_figure({finding_.location.nearest(), finding_.source.excerpt},
                          {own_words().heading, place(finding_.location), "own"}, markup_);
   }
 

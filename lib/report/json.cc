@@ -377,11 +377,11 @@ static void list(Members& to, const diagnose::Finding& finding) {
     error.add("text", finding.text);
   });
   to.add("location", finding.location);
-  to.object_or_null("reported_at", "reported_at", finding.reported_at.has_value(), [&](Members& call) {
-    add_location(call, finding.reported_at.value_or(diagnose::Location{}));
-    call.text("api", finding.reported_api);
+  to.object_or_null("reported_at", "reported_at", finding.noticed.at.has_value(), [&](Members& call) {
+    add_location(call, finding.noticed.at.value_or(diagnose::Location{}));
+    call.text("api", finding.noticed.api);
   });
-  to.add("noticed", finding.noticed, "when a call returned the error, if one did");
+  to.add("noticed", finding.noticed.when, "when a call returned the error, if one did");
   to.add("related", finding.related);
   to.add("launch", finding.launch);
   to.add("arguments", finding.arguments);
@@ -390,14 +390,14 @@ static void list(Members& to, const diagnose::Finding& finding) {
   to.add("watched", finding.watched);
   to.add("inputs", finding.inputs);
   to.add("alone", finding.saved_launch);
-  to.object_or_null("hang", "hang", finding.standstill.has_value(), [&](Members& hang) {
-    hang.add("seconds", finding.standstill.value_or(0),
-             "How long the operation had been unfinished when cudadiag reported it.");
-    hang.add("while_running", finding.stall.has_value() && !finding.interrupted,
+  to.object_or_null("hang", "hang", finding.hang.has_value(), [&](Members& hang) {
+    const diagnose::Hang found = finding.hang.value_or(diagnose::Hang{});
+    hang.add("seconds", found.seconds, "How long the operation had been unfinished when cudadiag reported it.");
+    hang.add("while_running", found.stall.has_value() && !found.interrupted,
              "cudadiag reported it while the program continued (--on-hang=report).");
-    hang.add("interrupted", finding.interrupted,
+    hang.add("interrupted", found.interrupted,
              "The operation was unfinished when a signal, for example from Ctrl-C, asked the program to end.");
-    hang.add("ended_after", finding.ended_after,
+    hang.add("ended_after", found.ended_after,
              "Seconds after which the operation finished on its own; null if it did not.");
   });
   to.add("memory_use", finding.memory_use);
@@ -407,8 +407,8 @@ static void list(Members& to, const diagnose::Finding& finding) {
   to.add("stack", finding.stack);
   to.add("device", finding.device);
   to.add("access", finding.access);
-  to.add("memory", finding.memory);
-  to.add("witnesses", finding.witnesses);
+  to.add("memory", finding.tools.memory);
+  to.add("witnesses", finding.tools.witnesses);
   to.add("candidates", finding.candidates);
   to.add("cause", finding.cause);
   to.add("fix", finding.fix);

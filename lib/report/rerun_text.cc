@@ -108,8 +108,9 @@ auto wrong_pointers(const Finding& finding) {
 
 bool says_more(const Finding& was, const Finding& is) {
   return was.evidence.grade() != is.evidence.grade() || cause_of(was) != cause_of(is) ||
-         was.device.has_value() != is.device.has_value() || was.memory.has_value() != is.memory.has_value() ||
-         was.origin.has_value() != is.origin.has_value() || was.witnesses != is.witnesses ||
+         was.device.has_value() != is.device.has_value() ||
+         was.tools.memory.has_value() != is.tools.memory.has_value() ||
+         was.origin.has_value() != is.origin.has_value() || was.tools.witnesses != is.tools.witnesses ||
          was.thread_start.has_value() != is.thread_start.has_value() || has_eager_line(was) != has_eager_line(is) ||
          was.saved_launch.has_value() != is.saved_launch.has_value() || wrong_pointers(was) != wrong_pointers(is);
 }

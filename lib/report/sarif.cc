@@ -123,7 +123,7 @@ class Writer {
   Json related(const diagnose::Finding& finding) const {
     Json locations = Json::array();
     const std::string blamed = blamed_text(finding, report_.working_directory);
-    if (finding.reported_at && !blamed.empty()) locations.push_back(located(*finding.reported_at, "blamed: " + blamed));
+    if (finding.noticed.at && !blamed.empty()) locations.push_back(located(*finding.noticed.at, "blamed: " + blamed));
     for (const diagnose::Related& each : finding.related) {
       const std::string grade =
           each.known_by ? fmt::format(" ({})", diagnose::word(analyse::grade(*each.known_by))) : "";

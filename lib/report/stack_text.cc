@@ -85,11 +85,11 @@ constexpr std::size_t kBlamedSource = 40;
 // Returns true if a call other than the failing call noticed the error. A later call may notice a broken capture, and a
 // query of the last error may notice an earlier failed call.
 bool noticed_elsewhere(const diagnose::Finding& finding) {
-  if (!finding.reported_at) return false;
+  if (!finding.noticed.at) return false;
   const auto key = [](const diagnose::Location& at) {
     return std::tie(at.file, at.line, at.function, at.module, at.nearest().file, at.nearest().line);
   };
-  return key(*finding.reported_at) != key(finding.location);
+  return key(*finding.noticed.at) != key(finding.location);
 }
 
 // Returns true if the location is in user code. If the line is unknown, returns true if the module is user code.
@@ -116,24 +116,26 @@ std::string call_text(const diagnose::Location& at, bool users, const std::strin
 }  // namespace
 
 std::string blamed_text(const diagnose::Finding& finding, const std::string& directory) {
-  std::string api = !finding.issues ? "a call" : "a call that issues " + diagnose::with_article(word(*finding.issues));
-  if (!finding.reported_api.empty()) api = base::printable(finding.reported_api);
-  if (finding.standstill) {
-    if (!finding.reported_at) return "none (no thread waits in a CUDA call)";
-    return fmt::format("{} ({}): it only waits", diagnose::place(*finding.reported_at, directory), api);
+  std::string api = "a call";
+  if (finding.hang && finding.hang->issues)
+    api = "a call that issues " + diagnose::with_article(word(*finding.hang->issues));
+  if (!finding.noticed.api.empty()) api = base::printable(finding.noticed.api);
+  if (finding.hang) {
+    if (!finding.noticed.at) return "none (no thread waits in a CUDA call)";
+    return fmt::format("{} ({}): it only waits", diagnose::place(*finding.noticed.at, directory), api);
   }
   if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
   if (finding.code == 0) return "none (no call failed)";
-  if (finding.found_by_wait) {
+  if (finding.noticed.by_wait) {
     return "none (cudadiag found it while waiting for this operation)";
   }
-  if (finding.found_at_exit) {
+  if (finding.noticed.at_exit) {
     return "none (no recorded call returned it; cudadiag found it when the program or its context ended)";
   }
-  if (!finding.reported_at) return "unknown: the record of the reporting call was lost";
-  if (finding.location.line > 0 && diagnose::same_line(*finding.reported_at, finding.location))
+  if (!finding.noticed.at) return "unknown: the record of the reporting call was lost";
+  if (finding.location.line > 0 && diagnose::same_line(*finding.noticed.at, finding.location))
     return fmt::format("the same line ({})", api);
-  const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
+  const std::string call = call_text(*finding.noticed.at, is_users(*finding.noticed.at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
   return call + (known ? ": innocent" : ": it returned the error; the operation that raised the error is unknown");
 }

@@ -188,7 +188,7 @@ Suggestion rerun_for_tensor_names(const Prospects& known) {
 
 Suggestion rerun_for_executing_line(const Prospects& known) {
   const bool has_line = known.answer.device && known.answer.device->line > 0;
-  if (!known.answer.standstill || known.answer.stall || !known.first_rerun || has_line) return std::nullopt;
+  if (!known.answer.hang || known.answer.hang->stall || !known.first_rerun || has_line) return std::nullopt;
   const auto& launch = known.answer.launch;
   // In a collective, the lines of the kernel's threads explain nothing, because the threads wait for other ranks.
   const bool runs = launch &&
@@ -199,7 +199,7 @@ Suggestion rerun_for_executing_line(const Prospects& known) {
 }
 
 Suggestion status_of_work(const Prospects& known) {
-  if (!known.answer.standstill) return std::nullopt;
+  if (!known.answer.hang) return std::nullopt;
   return fmt::format("cudadiag status{}  # shows all unfinished work", session_argument(known.session));
 }
 
@@ -261,7 +261,7 @@ Lines witness_commands(const diagnose::Diagnosis& report, const TextOptions& opt
   Lines lines;
   if (!was_rerun(report)) return lines;
   for (const diagnose::Finding& finding : report.findings) {
-    for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
+    for (const diagnose::WitnessCommand& command : finding.tools.not_run) {
       std::string line = command.text;
       if (command.runs_target) line += " " + diagnose::shell_line(report.command);
       if (command.runs_target && !options.sanitizes) line += "  # where compute-sanitizer is installed";

@@ -110,7 +110,7 @@ std::string ranks() {
   pictures.blamed = quotation(37, 42, 47);
   for (Finding& finding : report.findings) {
     finding.location = pictures.own->at;
-    finding.reported_at = pictures.blamed->at;
+    finding.noticed.at = pictures.blamed->at;
   }
   return write_html(report, {pictures, {}, pictures}, {nullptr, "1.0.0"});
 }
@@ -149,7 +149,7 @@ std::string example() {
   for (std::string line; std::getline(program, line);) lines.push_back({static_cast<int>(lines.size()) + 1, line});
   FindingPictures pictures;
   pictures.own = Quotation{report.findings[0].location, {lines.begin() + 6, lines.begin() + 17}};
-  pictures.blamed = Quotation{*report.findings[0].reported_at, {lines.begin() + 7, lines.begin() + 18}};
+  pictures.blamed = Quotation{*report.findings[0].noticed.at, {lines.begin() + 7, lines.begin() + 18}};
   using session::Work;
   Timeline& drawn = pictures.timeline.emplace();
   drawn.columns = 6;

@@ -28,6 +28,8 @@ const analyse::Note* find_note(const std::vector<analyse::Note>& notes, analyse:
   return found == notes.end() ? nullptr : &*found;
 }
 
+bool is_stall(const diagnose::Finding& finding) { return finding.hang && finding.hang->stall; }
+
 }  // namespace
 
 RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
@@ -61,8 +63,8 @@ void RunReport::print_report(diagnose::Diagnosis report) {
   }
   write_error_text(report::write_text(report, options));
   for (const diagnose::Finding& finding : report.findings) {
-    if (finding.stall) {
-      reported_stalls_[*finding.stall] = diagnose::place(finding.location, report.working_directory);
+    if (is_stall(finding)) {
+      reported_stalls_[*finding.hang->stall] = diagnose::place(finding.location, report.working_directory);
     } else {
       reported_.insert(finding.pid);
     }
@@ -98,7 +100,7 @@ void RunReport::report_stalls(const supervise::StallNews& news) {
   print_ended(news);
   if (news.found.empty()) return;
   diagnose::Diagnosis report = unreported();
-  diagnose::keep_findings(report, [](const diagnose::Finding& finding) { return finding.stall.has_value(); });
+  diagnose::keep_findings(report, is_stall);
   if (recording_.writer() != nullptr) print_unstored(recording_.store());
   print_report(report);
 }
@@ -120,7 +122,7 @@ void RunReport::print_ended(const supervise::StallNews& news) const {
 
 bool RunReport::was_reported(const diagnose::Finding& finding) const {
   if (finding.race) return false;
-  return finding.stall ? reported_stalls_.contains(*finding.stall) : reported_.contains(finding.pid);
+  return is_stall(finding) ? reported_stalls_.contains(*finding.hang->stall) : reported_.contains(finding.pid);
 }
 
 bool RunReport::is_clean() {

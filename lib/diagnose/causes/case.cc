@@ -31,6 +31,11 @@ const diagnose::Device& Case::device() const {
   return finding.device ? *finding.device : none;
 }
 
+const diagnose::Hang& Case::hang() const {
+  static const diagnose::Hang none;
+  return finding.hang ? *finding.hang : none;
+}
+
 const std::string& Case::kernel() const {
   const auto& candidates = finding.candidates;
   const bool only = std::ranges::all_of(
@@ -45,7 +50,7 @@ const std::string& Case::assertion() const {
 
 std::string Case::source() const {
   // If the file is newer than the code that ran, its text proves nothing.
-  if (!finding.source_newer_than.empty()) return "";
+  if (!finding.source.newer_than.empty()) return "";
   const bool python = finding.location.language == symbolize::Language::python;
   return std::string(symbolize::without_comment(finding.location.source, python ? "#" : "//"));
 }

@@ -71,6 +71,7 @@ struct Case {
   const std::string& call() const { return refused().name; }
   const diagnose::Launch& launch() const;
   const diagnose::Device& device() const;
+  const diagnose::Hang& hang() const;
   const std::string& kernel() const;  // demangled; empty if several kernels are possible
   // The condition or message of the failed device assertion. torch._assert_async passes the message to its kernel, so
   // the recording of the launch has it.

@@ -11,17 +11,17 @@ namespace cudadiag::causes {
 namespace {
 
 bool waits_for(const Case& failed, Facts& facts, WaitsFor what) {
-  facts.add("wait", failed.finding.wait);
+  facts.add("wait", failed.hang().wait);
   // If there are several candidates, the wait of one of them does not explain the hang.
-  return failed.finding.candidates.empty() && failed.finding.waits_for == what;
+  return failed.finding.candidates.empty() && failed.hang().waits_for == what;
 }
 
 bool for_unwritten_value(const Case& failed, Facts& facts) {
-  return !failed.finding.write_queued && waits_for(failed, facts, WaitsFor::value);
+  return !failed.hang().write_queued && waits_for(failed, facts, WaitsFor::value);
 }
 
 bool for_late_value(const Case& failed, Facts& facts) {
-  return failed.finding.write_queued && waits_for(failed, facts, WaitsFor::value);
+  return failed.hang().write_queued && waits_for(failed, facts, WaitsFor::value);
 }
 
 bool for_semaphore(const Case& failed, Facts& facts) { return waits_for(failed, facts, WaitsFor::semaphore); }
@@ -66,7 +66,7 @@ void add_way_to_threads(const Case& failed, Facts& facts) {
     facts.add(
         "way",
         "since no GPU core dump shows it, run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
-  } else if (failed.finding.stall) {
+  } else if (failed.hang().stall) {
     facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
   } else {
     facts.add("way", "--on-hang=dump, or cudadiag bisect, shows it");

@@ -338,75 +338,107 @@ struct Moment {
   double since_cuda = 0;    // seconds since the process initialised CUDA
 };
 
+// How the program noticed the failure, or cudadiag did.
+struct Noticed {
+  std::optional<Location> at;  // nullopt if the program never checked
+  std::string api;      // the call that returned the error, such as "cudaMemcpy"; for a hang, the call that waits
+  std::string library;  // "libcublas.so.13": the library that made that call
+  std::optional<Moment> when;  // when that call returned the error; nullopt if no call returned it
+  bool at_exit = false;        // found by cudadiag's probe before the process or context ended
+  bool by_wait = false;        // cudadiag's wait for the operation found it, before any call of the program
+};
+
+// Why the location of a finding has no line.
+struct NoLine {
+  std::string why;
+  bool lacks_information = false;  // the module was built without line information
+  std::string module_unknown;      // why the module cannot be read: "has been removed since the run"
+};
+
+// The source text of a finding's lines.
+struct SourceText {
+  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
+  // The event after which the source file was written: "the program had started", or "libstep.so had been built". Empty
+  // if the file is not newer than the code that ran.
+  std::string newer_than;
+  std::vector<std::string> changed;  // files written since the run; their text is not shown
+};
+
+struct Hang {
+  double seconds = 0;                   // without progress
+  std::optional<std::size_t> stall;     // its index in Manifest::stalls, if it was found while the program ran
+  bool interrupted = false;             // found because a signal asked the program to end
+  std::optional<double> ended_after;    // seconds after which the operation finished on its own
+  std::optional<session::Work> issues;  // for a call of unknown name: what the call issues
+  std::optional<WaitsFor> waits_for;    // set if the operation waits for something else
+  std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;            // the write that it waits for is queued on a stream
+};
+
+// What other tools found, in reruns of their own.
+struct OtherTools {
+  std::optional<Memory> memory;         // from compute-sanitizer
+  std::vector<std::string> witnesses;   // one sentence for each finding
+  std::vector<WitnessCommand> not_run;  // commands for the tools that were not run
+};
+
+// One failure or race. The members are in the order of the questions that a reader asks.
 struct Finding {
   bool source_changed() const {
-    const auto& files = changed_sources;
-    return std::ranges::find(files, location.nearest().file) != files.end();
+    return std::ranges::find(source.changed, location.nearest().file) != source.changed.end();
   }
 
+  // What failed, in which process.
   analyse::Kind kind = analyse::Kind::async_error;
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
-  Location location;                           // the true line
-  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty if the file cannot be read
-  std::string why_no_line;                     // why the location has no line
-  bool lacks_line_information = false;         // no line, because the module was built without line information
-  std::string module_unknown;  // why the location's module cannot be read: "has been removed since the run"
-  // The event after which the source file was written: "the program had started", or "libstep.so had been built". Empty
-  // if the file is not newer than the code that ran.
-  std::string source_newer_than;
-  std::vector<std::string> changed_sources;  // source files written since the run; their text is not shown
-  std::optional<Location> caller;            // Python line that called a native one (also in `related`)
-  std::optional<Backward> backward;          // set for a kernel of a backward pass
-  std::optional<ThreadStart> thread_start;   // set if a library issued the operation on its own thread
-  std::optional<Compiled> compiled;
-  std::string via;                      // how Python reached native code: "ctypes, libsmooth.so"
-  std::optional<Location> reported_at;  // where the program noticed the failure; nullopt if it never checked
-  std::string reported_api;             // "cudaMemcpy"
-  std::string reported_library;         // "libcublas.so.13": the library that made that call
-  std::optional<Moment> noticed;        // when that call returned the error; nullopt if no call returned it
-  bool found_at_exit = false;           // found by cudadiag's probe before the process or context ended
-  bool found_by_wait = false;           // cudadiag's wait for the operation found it, before any call of the program
-  std::optional<double> standstill;     // for a hang: seconds without progress
-  // For a hang that was found while the program ran: its index in Manifest::stalls.
-  std::optional<std::size_t> stall;
-  bool interrupted = false;             // for a hang: it was found because a signal asked the program to end
-  std::optional<double> ended_after;    // seconds after which the operation finished on its own
-  std::optional<session::Work> issues;  // for a hang in a call of unknown name: what the call issues
-  std::optional<WaitsFor> waits_for;    // for a hang: set if the operation waits for something else
-  std::string wait;                     // the wait in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;            // the write that it waits for is queued on a stream
-  std::vector<Related> related;
   std::optional<Launch> launch;
   std::optional<RefusedCall> refused;
-  std::string swallowed;  // an earlier failed call of the thread, which may have caused this failure
+  std::optional<Hang> hang;
+  std::optional<ResolvedRace> race;  // for Kind::stream_race and Kind::kernel_race
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::string host;
+
+  // Where.
+  Location location;  // the true line
+  NoLine no_line;
+  SourceText source;
   symbolize::SourceStack stack;
-  std::optional<Device> device;
-  std::string device_unknown;     // why `device` is empty
-  std::string foreign_exception;  // an exception in a rerun's core dump, in code that the program had not loaded
-  std::optional<Access> access;
-  std::optional<Memory> memory;
-  std::vector<std::string> witnesses;          // findings of other tools, one sentence each
-  std::vector<WitnessCommand> witness_wanted;  // commands for the tools that were not run
+  std::optional<Location> caller;           // Python line that called a native one (also in `related`)
+  std::string via;                          // how Python reached native code: "ctypes, libsmooth.so"
+  std::optional<Backward> backward;         // set for a kernel of a backward pass
+  std::optional<ThreadStart> thread_start;  // set if a library issued the operation on its own thread
+  std::optional<Compiled> compiled;
+  std::vector<Related> related;
+  Noticed noticed;
+
+  // How that is known.
+  analyse::Evidence evidence;
   // The possible lines, likeliest first, including the line in `location`; empty if there is only one. `unlisted` is
   // the number of further lines, which are not listed. If one line has several possible calls, `launch` has no
   // ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
+  std::optional<Device> device;
+  std::string device_unknown;     // why `device` is empty
+  std::string foreign_exception;  // an exception in a rerun's core dump, in code that the program had not loaded
+  OtherTools tools;
+
+  // Why, and what to do.
+  std::optional<Access> access;
   std::vector<Argument> arguments;
   std::optional<ValueOrigin> origin;
+  std::optional<MemoryUse> memory_use;
+  std::string swallowed;  // an earlier failed call of the thread, which may have caused this failure
+  std::optional<Cause> cause;
+  std::vector<std::string> fix;
+
+  // What reruns saved or watched.
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // oldest first
   std::uint64_t watched_milliseconds = 0;  // time that reading the watched values took
-  std::optional<MemoryUse> memory_use;
-  std::optional<ResolvedRace> race;  // for Kind::stream_race and Kind::kernel_race
-  std::optional<Cause> cause;
-  std::vector<std::string> fix;
-  analyse::Evidence evidence;
-  std::uint32_t pid = 0;
-  std::optional<int> rank;
-  std::string host;
 };
 
 // One rank of a job whose ranks diverged at a collective.

@@ -9,6 +9,7 @@ namespace {
 Failed standing_at(Work operation, const std::string& kernel = "") {
   Failed failed;
   failed.finding.kind = analyse::Kind::hang;
+  failed.finding.hang.emplace();
   failed.stuck_in = operation;
   failed.finding.launch->kernel = kernel;
   return failed;
@@ -16,8 +17,8 @@ Failed standing_at(Work operation, const std::string& kernel = "") {
 
 Failed waiting_for(WaitsFor what, const std::string& wait) {
   Failed failed = standing_at(Work::call);
-  failed.finding.waits_for = what;
-  failed.finding.wait = wait;
+  failed.finding.hang->waits_for = what;
+  failed.finding.hang->wait = wait;
   return failed;
 }
 
@@ -27,7 +28,7 @@ TEST_CASE("the cause is what the stream waits for") {
   Failed value = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
   CHECK(id_of(value) == "value-never-written");
   CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
-  value.finding.write_queued = true;
+  value.finding.hang->write_queued = true;
   CHECK(id_of(value) == "value-written-too-late");
   CHECK(id_of(waiting_for(WaitsFor::semaphore, "for the external semaphore 0x10")) == "semaphore-not-signalled");
   CHECK(id_of(waiting_for(WaitsFor::stream, "for stream 0x10")) == "waits-for-other-stream");

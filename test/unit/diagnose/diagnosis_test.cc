@@ -134,17 +134,17 @@ TEST_CASE("text written after the failure is neither shown nor quoted") {
   failed_after(session.processes[0], written - 9);
   const Diagnosis during = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK_FALSE(during.findings[0].source_changed());
-  CHECK(during.findings[0].source_newer_than == "the program had started");
-  CHECK(during.findings[0].excerpt.size() == 3);
+  CHECK(during.findings[0].source.newer_than == "the program had started");
+  CHECK(during.findings[0].source.excerpt.size() == 3);
   failed_after(session.processes[0], written - 11);
   const Diagnosis since = report_of(session, {failure_of(session.processes[0], 1)});
   const diagnose::Finding& finding = since.findings[0];
-  CHECK(finding.changed_sources == std::vector<std::string>{kProgram});
+  CHECK(finding.source.changed == std::vector<std::string>{kProgram});
   CHECK(finding.location.line == 3);
   CHECK(finding.location.source == "");
-  CHECK(finding.reported_at->source == "");
-  CHECK(finding.excerpt.empty());
-  CHECK(finding.source_newer_than.empty());
+  CHECK(finding.noticed.at->source == "");
+  CHECK(finding.source.excerpt.empty());
+  CHECK(finding.source.newer_than.empty());
   CHECK(std::any_of(since.notes.begin(), since.notes.end(),
                     [](const auto& n) { return n.code == analyse::NoteCode::source_changed; }));
   const std::string text = report::write_text(since, {});
@@ -162,7 +162,7 @@ TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   CHECK(finding.location.line == 3);
   CHECK(finding.location.function == "launch");
   CHECK(finding.location.source == "scale(x)");
-  CHECK(finding.excerpt.size() == 3);
+  CHECK(finding.source.excerpt.size() == 3);
   CHECK(finding.candidates.empty());
   REQUIRE(finding.launch);
   CHECK(finding.launch->kernel == "scale(float*)");
@@ -173,10 +173,10 @@ TEST_CASE("one candidate: its line leads, and the reporting call is named") {
   CHECK(finding.launch->process_ordinal == 100u);
   CHECK(finding.launch->stream_ordinal == 11u);
   CHECK(finding.launch->site_ordinal == 11u);
-  REQUIRE(finding.reported_at);
-  CHECK(finding.reported_at->line == 7);
-  CHECK(finding.reported_at->source == "return x.item()");
-  CHECK(finding.reported_api == "cudaMemcpy");
+  REQUIRE(finding.noticed.at);
+  CHECK(finding.noticed.at->line == 7);
+  CHECK(finding.noticed.at->source == "return x.item()");
+  CHECK(finding.noticed.api == "cudaMemcpy");
   CHECK(finding.host == "node7");
 }
 
@@ -402,8 +402,8 @@ TEST_CASE("a broken capture: the call that broke it, the call that noticed, and 
   const Diagnosis report = report_of(session, {failure});
   const diagnose::Finding& finding = report.findings.at(0);
   CHECK(finding.location.line == 3);
-  CHECK(finding.reported_at->line == 7);
-  CHECK(finding.reported_api == "cuStreamEndCapture");
+  CHECK(finding.noticed.at->line == 7);
+  CHECK(finding.noticed.api == "cuStreamEndCapture");
   REQUIRE(finding.related.size() == 1);
   CHECK(finding.related[0].role == diagnose::Role::capture);
   CHECK(finding.related[0].location.line == 3);
@@ -418,15 +418,15 @@ TEST_CASE("an asynchronous failure without candidates has no line") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 0)});
   CHECK(report.findings.at(0).location.line == 0);
-  CHECK(report.findings.at(0).reported_at->line == 7);
+  CHECK(report.findings.at(0).noticed.at->line == 7);
 }
 
 TEST_CASE("no call reports a failure that is found at exit") {
   session::Session session = session_of({process()});
   session.processes[0].record.errors[0].flags = wire::error::kAtExit;
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 1)});
-  CHECK(report.findings.at(0).found_at_exit);
-  CHECK_FALSE(report.findings.at(0).reported_at);
+  CHECK(report.findings.at(0).noticed.at_exit);
+  CHECK_FALSE(report.findings.at(0).noticed.at);
 }
 
 TEST_CASE("the first process to fail leads, and the others follow in order of time") {

@@ -191,7 +191,7 @@ TEST_CASE("a dump that was requested in the run that hangs is used for its own p
   symbolize::DeviceTestimony testimony;
   testimony.running_in_first_run[&session.processes[0]] = {spins};
   Finding hang;
-  hang.standstill = 60;
+  hang.hang.emplace().seconds = 60;
   hang.launch.emplace().mangled = spins.kernel;
   Diagnosis report;
   report.findings = {hang, hang};

@@ -98,7 +98,7 @@ TEST_CASE("the line that started a thread leads if the thread runs no user line"
          finding.location.language == symbolize::Language::python));
   CHECK(finding.location.function == "Trainer.fit");
   CHECK(!finding.location.source.empty());
-  CHECK(finding.excerpt.size() == 2);  // the file ends after the line
+  CHECK(finding.source.excerpt.size() == 2);  // the file ends after the line
   REQUIRE(finding.related.size() == 1);
   CHECK((finding.related[0].role == diagnose::Role::started &&
          diagnose::same_line(finding.related[0].location, finding.location)));

@@ -187,7 +187,7 @@ TEST_CASE("data from the program stays text, whatever it contains") {
     *text = attack;
   }
   finding.evidence.retell(attack);
-  finding.excerpt = {{12, attack}};
+  finding.source.excerpt = {{12, attack}};
   finding.fix = {attack, "https://example.org/\"onclick=\"y"};
   finding.stack.python = {{attack, 1, attack, true}};
   report.notes = {{analyse::NoteCode::launcher, attack}};
@@ -215,7 +215,7 @@ TEST_CASE("data from the program stays text, whatever it contains") {
 TEST_CASE("only cudadiag's own links can be clicked, and the command has no secrets") {
   Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
-  report.findings[0].reported_at->source = "https://evil.example/z";
+  report.findings[0].noticed.at->source = "https://evil.example/z";
   report.notes = {{analyse::NoteCode::launcher, "https://evil.example/y"}};
   report.command = {"python", "--token", "s3cr3t"};
   report.processes = {{7, 1, {"python", "--password=s3cr3t"}, {}, {}, {}}};

@@ -34,10 +34,11 @@ Finding illegal_access() {
 Diagnosis python_report() {
   Finding finding = illegal_access();
   finding.location = in_python("/home/u/train.py", 41, "forward", "y = self.emb(idx)");
-  finding.excerpt = {{40, "def forward(self, idx):"}, {41, "  y = self.emb(idx)"}, {42, "  return self.head(y)"}};
-  finding.reported_at = in_python("/home/u/train.py", 88, "step", "loss.item()");
-  finding.reported_api = "cudaMemcpyAsync";
-  finding.noticed = Moment{1795256141.5, 41.5};
+  finding.source.excerpt = {
+      {40, "def forward(self, idx):"}, {41, "  y = self.emb(idx)"}, {42, "  return self.head(y)"}};
+  finding.noticed.at = in_python("/home/u/train.py", 88, "step", "loss.item()");
+  finding.noticed.api = "cudaMemcpyAsync";
+  finding.noticed.when = Moment{1795256141.5, 41.5};
   Launch launch;
   launch.operation = session::Work::kernel;
   launch.kernel = "void gather<16, long>(long*, int)";
@@ -77,7 +78,7 @@ Diagnosis native_report() {
   finding.related = {{Role::caller, *finding.caller}};
   finding.via = "ctypes, libsmooth.so";
   finding.evidence = {analyse::Fact::several_running, "two streams were cut off"};
-  finding.found_at_exit = true;
+  finding.noticed.at_exit = true;
   Launch copy;
   copy.operation = session::Work::copy;
   copy.stream = 0x1f00;
@@ -101,8 +102,8 @@ Diagnosis refused_report() {
   finding.title = "invalid configuration";
   finding.evidence.add(analyse::Fact::rule);
   finding.location = {"", "scale", symbolize::Language::cplusplus, "", "/opt/app/libscale.so", 0};
-  finding.reported_api = "cudaLaunchKernel";
-  finding.reported_at = finding.location;
+  finding.noticed.api = "cudaLaunchKernel";
+  finding.noticed.at = finding.location;
   Diagnosis report;
   report.verdict = analyse::Verdict::cuda_failure;
   report.findings = {finding, finding, finding};
@@ -125,14 +126,14 @@ Diagnosis crowded_report() {
   for (int i = 0; i < 60; ++i) finding.stack.python.push_back({"/home/u/deep.py", i + 1, words, true});
   finding.device = device_report().findings[0].device;
   finding.device->message = words;
-  Memory& memory = finding.memory.emplace();
+  Memory& memory = finding.tools.memory.emplace();
   memory.mode = "write";
   memory.bytes = 4;
   memory.address = 0x7f0000001010;
   memory.allocation = 0x7f0000000000;
   memory.allocation_bytes = 4096;
   memory.text = words;
-  finding.witnesses = {words, words};
+  finding.tools.witnesses = {words, words};
   Argument argument;
   argument.name = words;
   argument.origin = session::ValueOrigin::variable;
@@ -231,12 +232,12 @@ Diagnosis example_report() {
   finding.text = "An assertion in a kernel failed.";
   finding.evidence = {analyse::Fact::ran_alone, "in a rerun, call 1 of this line ran alone on the GPU and failed"};
   finding.location = in_python(file, 12, "Model.forward", "y = self.emb(idx)");
-  finding.excerpt = {
+  finding.source.excerpt = {
       {11, "    def forward(self, idx):"}, {12, "        y = self.emb(idx)"}, {13, "        return self.head(y)"}};
-  finding.reported_at = in_python(file, 13, "Model.forward", "return self.head(y)");
-  finding.reported_api = "cudaFuncSetAttribute";
-  finding.reported_library = "libcublasLt.so.13";
-  finding.noticed.reset();
+  finding.noticed.at = in_python(file, 13, "Model.forward", "return self.head(y)");
+  finding.noticed.api = "cudaFuncSetAttribute";
+  finding.noticed.library = "libcublasLt.so.13";
+  finding.noticed.when.reset();
   finding.memory_use.reset();
   finding.launch->kernel = "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int)";
   finding.launch->block = {32, 1, 1};

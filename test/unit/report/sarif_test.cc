@@ -103,7 +103,7 @@ TEST_CASE("other lines of a finding are related locations") {
 TEST_CASE("a calling line is marked as such, and the other access of a race is a related location") {
   Diagnosis report = python_report();
   Finding& finding = report.findings[0];
-  finding.reported_at.reset();
+  finding.noticed.at.reset();
   Location around = {"/home/u/train.py", "main", symbolize::Language::python, "", "", 9};
   finding.related = {
       {diagnose::Role::capture, {"", "", symbolize::Language::cplusplus, "", "/home/u/lib.so", 0, 0x10, {around}}}};

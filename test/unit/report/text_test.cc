@@ -92,7 +92,7 @@ TEST_CASE("a broken capture: the line that began it, and the call that noticed")
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::capture_violation;
   finding.launch->operation = session::Work::call;
-  finding.reported_api = "cudaStreamEndCapture";
+  finding.noticed.api = "cudaStreamEndCapture";
   finding.related = {{diagnose::Role::capture,
                       {"/home/u/train.py", "main", symbolize::Language::python, "with torch.cuda.graph(g):", "", 86}}};
   const auto section = [&](const std::string& label) {
@@ -104,7 +104,7 @@ TEST_CASE("a broken capture: the line that began it, and the call that noticed")
   CHECK(section("Blamed") == "Blamed  train.py:88 loss.item() (cudaStreamEndCapture): innocent");
   CHECK(section("Call") == "");
   SUBCASE("only the call that broke it failed") {
-    finding.reported_at = finding.location;
+    finding.noticed.at = finding.location;
     CHECK(section("Blamed") == "");
     CHECK(section("Call") == "Call    cudaStreamEndCapture");
   }
@@ -155,7 +155,7 @@ TEST_CASE("indices outside on one side, or on both") {
 
 TEST_CASE("a CUDA library whose own status hides this error") {
   Diagnosis report = python_report();
-  report.findings[0].reported_library = "libcublas.so.13";
+  report.findings[0].noticed.library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
                   "        libcublas.so.13 issued that call; its own status hides this error\n") != text.npos);
@@ -197,7 +197,7 @@ TEST_CASE("quiet is one line for each finding") {
 TEST_CASE("a long run: the time of the error") {
   Diagnosis report = python_report();
   CHECK(write_text(report, {}).find("\nTime ") == std::string::npos);
-  report.findings[0].noticed->since_cuda = 18'120;
+  report.findings[0].noticed.when->since_cuda = 18'120;
   CHECK(write_text(report, {}).find("\nTime    2026-11-21T10:15:41Z, 5 h 2 min after the process initialised CUDA\n") !=
         std::string::npos);
 }
@@ -266,7 +266,7 @@ TEST_CASE("what is unknown on the GPU, and the passes, have rows only with -v") 
 TEST_CASE("streams are A, B and C in the order in which the report mentions them, and addresses with -v") {
   Diagnosis report = native_report();
   report.findings[0].evidence.retell("stream 0x2f00 waits for stream 0x1f00, and stream 0x2f00 does not end");
-  report.findings[0].excerpt = {{12, "puts(\"stream 0x1f00\");"}};
+  report.findings[0].source.excerpt = {{12, "puts(\"stream 0x1f00\");"}};
   const std::string text = write_text(report, {});
   CHECK(text.find("stream A waits for stream B, and stream A does not end") != text.npos);
   CHECK(text.find("\nWhat    copy  stream B\n") != text.npos);
@@ -321,9 +321,10 @@ TEST_CASE("an interrupted hang is a sentence with its line and time") {
   finding.kind = cudadiag::analyse::Kind::hang;
   finding.code = 0;
   finding.title = "hang";
-  finding.standstill = 6.2;
-  finding.stall = 0;
-  finding.interrupted = true;
+  diagnose::Hang& hang = finding.hang.emplace();
+  hang.seconds = 6.2;
+  hang.stall = 0;
+  hang.interrupted = true;
   const std::string sentence = "cudadiag: interrupted while gather<16, long> (train.py:41) had been running for 6.2 s";
   CHECK(write_text(report, {}).starts_with(sentence));
   CHECK(write_text(report, {Verbosity::quiet, false, 100, false}) == sentence + " [bracketed]\n");
@@ -353,7 +354,7 @@ TEST_CASE("no cause, fix or blame loses a word to long paths") {
   const std::string folder = "/home/somebody/projects/2026/language_models/experiments/training/version_two/";
   for (Diagnosis report : {python_report(), native_report(), device_report(), explained_report(), example_report()}) {
     Finding& finding = report.findings[0];
-    for (Location* location : {&finding.location, finding.reported_at ? &*finding.reported_at : &finding.location}) {
+    for (Location* location : {&finding.location, finding.noticed.at ? &*finding.noticed.at : &finding.location}) {
       location->file = folder + "model.py";
     }
     for (symbolize::PythonFrame& frame : finding.stack.python) frame.file = folder + "model.py";
@@ -377,7 +378,7 @@ TEST_CASE("no cause, fix or blame loses a word to long paths") {
 TEST_CASE("a source line is cut only at the terminal's width, and never with -v") {
   Diagnosis report = python_report();
   const std::string source = "  y = self.emb(idx) + " + std::string(110, 'x');
-  report.findings[0].excerpt[1].text = source;
+  report.findings[0].source.excerpt[1].text = source;
   const std::string call = "  call 1,847 of this line\n";
   CHECK(write_text(report, {Verbosity::normal, false, 180, false}).find(source + call) != std::string::npos);
   CHECK(write_text(report, kVerbose).find(source + call) != std::string::npos);
@@ -389,7 +390,7 @@ TEST_CASE("a source line is cut only at the terminal's width, and never with -v"
 TEST_CASE("the verbose report also names the commands that can find more, a plain rerun first") {
   Diagnosis report = python_report();
   report.session = "/s";
-  report.findings[0].witness_wanted = {{"compute-sanitizer --tool memcheck", true}};
+  report.findings[0].tools.not_run = {{"compute-sanitizer --tool memcheck", true}};
   report.command = {"python", "train.py"};
   const auto next = [&] {
     const std::string text = write_text(report, kVerbose);
@@ -408,7 +409,7 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   // compute-sanitizer checks only kernels.
   report.findings[0].launch->mangled.clear();
   report.findings[0].candidates.clear();
-  report.findings[0].witness_wanted.clear();
+  report.findings[0].tools.not_run.clear();
   CHECK(next().empty());
 }
 
@@ -527,12 +528,12 @@ TEST_CASE("no member of a report reaches the terminal unescaped") {
   finding.launch->kernel = attack;
   finding.launch->operation = session::Work::kernel;
   finding.fix = {attack};
-  finding.reported_library = attack;
+  finding.noticed.library = attack;
   finding.arguments = explained_report().findings[0].arguments;
   finding.arguments[0].name = finding.arguments[0].dtype = finding.arguments[0].device = attack;
   finding.arguments[0].value = finding.arguments[1].allocation->freed->file = attack;
   finding.cause = Cause{attack, attack, {{attack, attack}}, attack, true, {0, 1}};
-  finding.excerpt = {{12, attack}};
+  finding.source.excerpt = {{12, attack}};
   Device device;
   device.exception = device.function = device.message = device.join = attack;
   device.callers = {{attack, attack, symbolize::Language::unknown, attack, attack, 1}};
@@ -558,13 +559,13 @@ TEST_CASE("no member of a report reaches the terminal unescaped") {
 
 TEST_CASE("the call of a hang that has no name is described by the work that it issues") {
   Finding finding;
-  finding.standstill = 3;
-  finding.reported_at.emplace().file = "a.cc";
-  finding.reported_at->line = 9;
+  finding.hang.emplace().seconds = 3;
+  finding.noticed.at.emplace().file = "a.cc";
+  finding.noticed.at->line = 9;
   CHECK(blamed_text(finding, "") == "a.cc:9 (a call): it only waits");
-  finding.issues = session::Work::kernel;
+  finding.hang->issues = session::Work::kernel;
   CHECK(blamed_text(finding, "") == "a.cc:9 (a call that issues a kernel): it only waits");
-  finding.reported_api = "cuCtxSynchronize";
+  finding.noticed.api = "cuCtxSynchronize";
   CHECK(blamed_text(finding, "") == "a.cc:9 (cuCtxSynchronize): it only waits");
 }
 
