@@ -355,7 +355,7 @@ const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& rep
 
 }  // namespace
 
-void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures) {
+void add_eager(Diagnosis& report, const std::vector<const analyse::Failure*>& failures, const EagerAnswer& eager) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     const Finding* told = finding_for(*failures[i], *eager.diagnosis, *eager.analysis, *eager.session);
     if (told == nullptr) continue;

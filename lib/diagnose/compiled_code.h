@@ -39,6 +39,6 @@ void add_compiled_lines(Diagnosis& report, const std::vector<const analyse::Fail
 // Adds the line, with role `eager`, to findings in compiled code. Also adds the cause, with the arguments that prove
 // it, if the finding's own cause is less well proven. `failures` has one entry for each finding. Call this after
 // add_causes().
-void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
+void add_eager(Diagnosis& report, const std::vector<const analyse::Failure*>& failures, const EagerAnswer& eager);
 
 }  // namespace cudadiag::diagnose

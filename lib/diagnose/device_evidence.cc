@@ -427,8 +427,8 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines) {
   return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin());
 }
 
-void add_device(Diagnosis& report, const DeviceTestimony& testimony, const session::Session& session,
-                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures) {
+void add_device(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                const std::vector<const analyse::Failure*>& failures, const DeviceTestimony& testimony) {
   Matching(report, testimony, session, analysis, failures).run();
 }
 

@@ -19,7 +19,7 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
 // Sets `device` of the finding that the evidence matches, and `device_unknown` of the others. Evidence that matches no
 // finding becomes a note. Compares kernels by name, because a dump from another run may be about a different failure.
 // `failures` has one entry for each finding.
-void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
-                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
+void add_device(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                const std::vector<const analyse::Failure*>& failures, const symbolize::DeviceTestimony& testimony);
 
 }  // namespace cudadiag::diagnose

@@ -81,6 +81,75 @@ void add_ranks(Diagnosis& report, const DiagnosisInput& input) {
   if (report.ranks) add_ranks_note(report.notes, *report.ranks, report.working_directory);
 }
 
+// Phase 1, what failed: each failure becomes a finding. Reads the recording, and the evidence from the GPU and other
+// tools.
+void add_failures(Diagnosis& report, const DiagnosisInput& input,
+                  const std::vector<const analyse::Failure*>& failures) {
+  const session::Session& session = input.session;
+  const ResolveSite resolve_site = located_by(input.symbolizer);
+  for (const analyse::Failure* failure : failures) {
+    report.findings.push_back(finding_of(*failure, session, input.symbolizer));
+  }
+  // Adds the GPU core dump, or the assertion that a rerun printed, to the finding whose kernel it names.
+  add_device(report, session, input.analysis, failures, input.testimony);
+  // The dump's registers and the kernel's code give the address that failed. The parameters show which memory was
+  // meant.
+  add_access(report, failures, input.testimony, resolve_site);
+  // Without a dump, the code of the kernel may show which of its accesses must have failed.
+  add_access_by_code(report, session, failures, resolve_site);
+  // If the address is still unknown, a replay of the saved launch may have measured it.
+  add_replayed_access(report, session, failures, resolve_site);
+  for (Finding& finding : report.findings) keep_related(finding);
+  // The kernel's source gives the names of its parameters.
+  name_parameters(report, failures);
+  // Under MPS, the kernel that raised the exception shows which process failed.
+  settle_shared_gpu(report, failures);
+  // compute-sanitizer and cuda-gdb add what the dump does not contain.
+  add_external_findings(report, input.testimony);
+}
+
+// Phase 2, the run: its environment, processes, ranks, and notes about what cudadiag could not see. Reads the findings
+// too, because the symbolizer's notes are complete only when all lines are resolved.
+void add_run(Diagnosis& report, const DiagnosisInput& input) {
+  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = input;
+  add_environment(report, session);
+  add_processes(report, session);
+  add_notes(report, session, analysis, symbolizer);
+  // For a job of several ranks, adds the collective at which they diverge.
+  add_ranks(report, input);
+  // For a report without findings, adds the work that was unfinished when the program was killed.
+  add_unfinished(report, session, analysis, symbolizer);
+  // In a forked process, PyTorch raises an error before it calls CUDA, so no failure is recorded. Notes the line that
+  // forked.
+  note_forks(report, session, analysis, symbolizer);
+}
+
+// Phase 3, why: causes and what to do. The rules read everything that the first two phases found.
+void add_reasons(Diagnosis& report, const DiagnosisInput& input, const std::vector<const analyse::Failure*>& failures) {
+  // Traces bad values among the arguments back to their origin.
+  add_origins(report, input.session, failures, input.symbolizer);
+  add_causes(report, input.session, input.analysis, failures);
+  // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
+  if (input.eager) add_eager(report, failures, *input.eager);
+  // If torch.compile was never turned off, Inductor's generated code may show the line inside compiled code. The line
+  // inside leads the finding, or the call of the compiled function.
+  add_compiled_lines(report, failures);
+}
+
+// Phase 4, what no call reported: races, memory that is used wrongly, and values that are not finite. These findings
+// bring their causes along.
+void add_unreported(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  const ResolveSite resolve_site = located_by(symbolizer);
+  add_races(report, session, resolve_site);
+  add_host_writes(report, session, resolve_site);
+  add_tensor_races(report, session, symbolizer);
+  add_ended_memory(report, session, resolve_site, symbolizer);
+  add_recycled_blocks(report, session, symbolizer);
+  add_kernel_races(report, session, resolve_site);
+  add_overruns(report, session, resolve_site);
+  add_non_finite(report, session, symbolizer);
+}
+
 }  // namespace
 
 std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& analysis) {
@@ -93,66 +162,15 @@ std::vector<const analyse::Failure*> failures_in_order(const analyse::Analysis& 
 }
 
 Diagnosis diagnose(const DiagnosisInput& input) {
-  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = input;
-  const std::vector<const analyse::Failure*> failures = failures_in_order(analysis);
-  const ResolveSite resolve_site = located_by(symbolizer);
+  const std::vector<const analyse::Failure*> failures = failures_in_order(input.analysis);
   Diagnosis report;
   describe_session(report, input);
-  // Each failure becomes a finding, with the lines, operation, arguments and memory of its own process.
-  for (const analyse::Failure* failure : failures) {
-    report.findings.push_back(finding_of(*failure, session, symbolizer));
-  }
-  // Adds the GPU core dump, or the assertion that a rerun printed, to the finding whose kernel it names.
-  add_device(report, testimony, session, analysis, failures);
-  // The dump's registers and the kernel's code give the address that failed. The parameters show which memory was
-  // meant.
-  add_access(report, testimony, failures, resolve_site);
-  // Without a dump, the code of the kernel may show which of its accesses must have failed.
-  add_access_by_code(report, session, failures, resolve_site);
-  // If the address is still unknown, a replay of the saved launch may have measured it.
-  add_replayed_access(report, session, failures, resolve_site);
-  for (Finding& finding : report.findings) keep_related(finding);
-  // The kernel's source gives the names of its parameters.
-  name_parameters(report, failures);
-  // Under MPS, the kernel that raised the exception shows which process failed.
-  settle_shared_gpu(report, failures);
-  // Adds the versions of the software, and the devices.
-  add_environment(report, session);
-  // compute-sanitizer and cuda-gdb add what the dump does not contain.
-  add_external_findings(report, testimony);
-  // Adds the processes of the first run and how each ended.
-  add_processes(report, session);
-  // Adds notes about what cudadiag could not see. The symbolizer's notes are complete only after the findings are
-  // resolved.
-  add_notes(report, session, analysis, symbolizer);
-  // For a job of several ranks, adds the collective at which they diverge.
-  add_ranks(report, input);
-  // For a report without findings, adds the work that was unfinished when the program was killed.
-  add_unfinished(report, session, analysis, symbolizer);
-  // In a forked process, PyTorch raises an error before it calls CUDA, so no failure is recorded. Notes the line that
-  // forked.
-  note_forks(report, session, analysis, symbolizer);
-  // Traces bad values among the arguments back to their origin.
-  add_origins(report, failures, session, symbolizer);
-  // The rules for causes read everything above, so they run late.
-  add_causes(report, session, analysis, failures);
-  // Reruns without torch.compile give the line and the cause inside compiled code, if the first run gave neither.
-  if (eager) add_eager(report, *eager, failures);
-  // If torch.compile was never turned off, Inductor's generated code may show the line inside compiled code. The line
-  // inside leads the finding, or the call of the compiled function.
-  add_compiled_lines(report, failures);
-  // Races are separate findings and need no rules for causes.
-  add_races(report, session, resolve_site);
-  add_host_writes(report, session, resolve_site);
-  add_tensor_races(report, session, symbolizer);
-  add_ended_memory(report, session, resolve_site, symbolizer);
-  add_recycled_blocks(report, session, symbolizer);
-  add_kernel_races(report, session, resolve_site);
-  add_overruns(report, session, resolve_site);
-  // Findings of bad values need no rules for causes.
-  add_non_finite(report, session, symbolizer);
-  // Adds a line for each run of the command, with its outcome.
-  add_passes(report, session, analysis, testimony);
+  add_failures(report, input, failures);
+  add_run(report, input);
+  add_reasons(report, input, failures);
+  add_unreported(report, input.session, input.symbolizer);
+  // The outcome of a pass depends on the findings.
+  add_passes(report, input.session, input.analysis, input.testimony);
   // Omits the text of source files that have changed since the run.
   note_changed_sources(report);
   return report;

@@ -1,4 +1,5 @@
-// Builds the report of a session in passes. diagnose() lists them in their order.
+// Builds the report of a session in four phases: what failed, the run, why, and what no call reported. Each adds to the
+// report, and may read what the earlier ones added.
 #pragma once
 
 #include <functional>

@@ -460,8 +460,8 @@ Access recorded_access(const DumpAccess& dump, const OperationArgument* argument
   return Join(dump, argument, all_known).run();
 }
 
-void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
-                const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
+void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
+                const symbolize::DeviceTestimony& testimony, const ResolveSite& resolve) {
   if (!testimony.failure) return;
   const auto dump = dump_access(*testimony.failure, testimony.code);
   if (!dump) return;

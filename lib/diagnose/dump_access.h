@@ -65,8 +65,8 @@ Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument*
 
 // Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
 // finding.
-void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
-                const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
+void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
+                const symbolize::DeviceTestimony& testimony, const ResolveSite& resolve);
 
 // Returns true if the finding is a failed access through a parameter of its kernel, and its address is unknown.
 bool lacks_address(const Finding& finding);

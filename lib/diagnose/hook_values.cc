@@ -215,8 +215,8 @@ bool names_bad_value(const Finding& finding) {
                              [](const Argument& argument) { return argument.outside.value_or(0) > 0; });
 }
 
-void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
-                 const session::Session& session, const symbolize::Symbolizer& symbolizer) {
+void add_origins(Diagnosis& report, const session::Session& session,
+                 const std::vector<const analyse::Failure*>& failures, const symbolize::Symbolizer& symbolizer) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     for (std::size_t f = 0; f < report.findings.size(); ++f) {
       Finding& finding = report.findings[f];

@@ -31,7 +31,7 @@ void add_saved_launch(Finding& finding, const analyse::Failure& failure, const s
 bool names_bad_value(const Finding& finding);
 
 // Adds the origin, if known, to each finding whose line received a bad value in a rerun that traced values.
-void add_origins(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
-                 const session::Session& session, const symbolize::Symbolizer& symbolizer);
+void add_origins(Diagnosis& report, const session::Session& session,
+                 const std::vector<const analyse::Failure*>& failures, const symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::diagnose

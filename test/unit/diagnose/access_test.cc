@@ -349,7 +349,7 @@ struct LoadDump {
     device.child = child;
     device.of_first_run = of_first_run;
     device.exception = testimony.failure->exception_name;
-    add_access(report, testimony, {&failure},
+    add_access(report, {&failure}, testimony,
                [](const session::Process&, std::uint32_t) { return std::pair<Location, symbolize::SourceStack>(); });
     return *report.findings.front().access;
   }

@@ -198,7 +198,7 @@ TEST_CASE("a dump that was requested in the run that hangs is used for its own p
   analyse::Failure first, second;
   first.process = &session.processes[0];
   second.process = &session.processes[1];
-  add_device(report, testimony, session, {}, {&first, &second});
+  add_device(report, session, {}, {&first, &second}, testimony);
   REQUIRE(report.findings[0].device);
   CHECK(report.findings[0].device->join == "running in this run, same kernel; the grid was not recorded");
   CHECK(report.findings[0].device->of_first_run);
