@@ -178,14 +178,14 @@ inline constexpr std::size_t kMostLines = 64;
 //    operators that passed it on; empty if unknown. "value" of a step: the element's value after that step. If a note
 //    with kStopped follows, the process has nothing more to tell.
 //
-// In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/races/tensor_races.py), also "checking" and "note":
+// In a run of `cudadiag races --tensors` (lib/python/cudadiag_hook/tensor_races.py), also "checking" and "note":
 //
 // {"kind":"race", "first":{"operator":"aten::add_.Tensor","parameter":"self","name":"head","view":false,"written":true,
 //  "dtype":…,"device":…,"shape":…,"strides":…,"pointer":N,"bytes":N,"stream":N,"on_host":false,"stack":[…]},
 //  "second":{…}, "waited_before":false, "begin":N, "end":N, "bytes":N}
 //    Two operators use the same bytes in no defined order: "bytes" bytes, between "begin" and "end".
 //
-// In a run of `cudadiag run --graph-memory` (lib/python/cudadiag_hook/races/graph_memory.py), also "checking" and
+// In a run of `cudadiag run --graph-memory` (lib/python/cudadiag_hook/graph_memory.py), also "checking" and
 // "note":
 //
 // {"kind":"recycled", "graph":N, "node":N, "offset":N, "address":N, "begin":N, "bytes":N,

@@ -6,11 +6,11 @@ when it is allocated again. They are turned on after the first capture that uses
 program is changed."""
 import sys
 
-from .. import recorder
-from ..budget import give_up, guarded
-from ..recorder import to_json
-from ..stacks import frames_of_places, places_from, without_own_frames
-from ..whole_program import replace, when_torch_is_there
+from . import recorder
+from .budget import give_up, guarded
+from .recorder import to_json
+from .stacks import frames_of_places, places_from, without_own_frames
+from .whole_program import replace, when_torch_is_there
 
 MOST_FINDINGS = 8
 MOST_UNCERTAIN = 64

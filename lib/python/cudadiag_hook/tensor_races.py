@@ -3,20 +3,20 @@ events and waits that PyTorch reports. cudadiag does not see the work of other l
 import _thread
 import sys
 
-from .. import recorder
-from ..budget import guarded, state
-from ..recorder import to_json
-from ..stacks import OWN_FILE, frames_of_places, is_in_library, without_own_frames
-from ..suspect_lines.accesses import named_whole
-from ..suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
-from ..tensor_data.arguments import named_variable
-from ..tensor_data.lineage import StorageReference, has_storage
-from ..tensor_data.schemas import facts_of
-from ..tensor_data.uses_of_memory import argument_uses, common, result_uses
-from ..tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing
-from ..forward_places import places_here
-from ..stream import Listener
-from ..whole_program import Turn, listen, replace, when_torch_is_there
+from . import recorder
+from .budget import guarded, state
+from .recorder import to_json
+from .stacks import OWN_FILE, frames_of_places, is_in_library, without_own_frames
+from .suspect_lines.accesses import named_whole
+from .suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
+from .tensor_data.arguments import named_variable
+from .tensor_data.lineage import StorageReference, has_storage
+from .tensor_data.schemas import facts_of
+from .tensor_data.uses_of_memory import argument_uses, common, result_uses
+from .tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing
+from .forward_places import places_here
+from .stream import Listener
+from .whole_program import Turn, listen, replace, when_torch_is_there
 from .stream_order import HOST, Order
 
 MOST_ACCESSES = 48  # per storage

@@ -1,5 +1,5 @@
 """The order between PyTorch's streams and the host: vector clocks, updated when PyTorch reports events and waits."""
-from ..whole_program import Turn
+from .whole_program import Turn
 
 HOST = -1  # stands for the host where a stream is expected
 
