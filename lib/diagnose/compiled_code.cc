@@ -11,7 +11,7 @@
 #include "analyse/eager_reruns.h"
 #include "base/text.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/lines.h"
 #include "session/library_paths.h"
 #include "session/plain_file.h"

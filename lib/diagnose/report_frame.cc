@@ -9,8 +9,8 @@
 
 #include "analyse/process_ending.h"
 #include "analyse/rerun_window.h"
-#include "diagnose/external_findings.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/failure/external_findings.h"
 #include "diagnose/lines.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

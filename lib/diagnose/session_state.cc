@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "analyse/eager_reruns.h"
-#include "diagnose/access_by_code.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/dump_candidates.h"
+#include "diagnose/failure/access_by_code.h"
+#include "diagnose/failure/dump_candidates.h"
 #include "diagnose/lines.h"
 
 namespace cudadiag::diagnose {

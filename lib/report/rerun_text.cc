@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "analyse/analysis.h"
-#include "diagnose/external_findings.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/failure/external_findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/race_text.h"

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "analyse/cuda_errors.h"
-#include "diagnose/external_findings.h"
+#include "diagnose/failure/external_findings.h"
 #include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
 #include "diagnose/report_frame.h"

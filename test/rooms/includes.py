@@ -49,7 +49,7 @@ ROOMS = {
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
     "diagnose/facts": ("diagnose", "The model: what a report says, and the parts that causes and writers share."),
     "diagnose/causes": ("diagnose", "The tables of causes, one file for each family."),
-    "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes. Also the data of `status`."),
+    "diagnose": ("diagnose", "The `Diagnosis` of one state of a session. `failure` has what failed and where, `unreported` the races and other findings that no call reports. Also the data of `status`."),
     "report": ("report", "The writers of a `Diagnosis` as text, JSON, SARIF and HTML."),
     "cmd": ("report", "The command: a recorded run and its output (`run`), the sessions that a user names (`sessions`), and the subcommands (`commands`)."),
 }

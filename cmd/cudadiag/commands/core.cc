@@ -7,7 +7,7 @@
 
 #include "command_line.h"
 #include "commands/commands.h"
-#include "diagnose/dump_access.h"
+#include "diagnose/failure/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_file.h"
 #include "evidence/core_text.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyse/notes.h"
-#include "diagnose/race_findings.h"
+#include "diagnose/unreported/race_findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "run/gpu_checks.h"

@@ -1,4 +1,4 @@
-#include "diagnose/access_by_code.h"
+#include "diagnose/failure/access_by_code.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/where_is.h"
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

@@ -1,4 +1,4 @@
-#include "diagnose/device_evidence.h"
+#include "diagnose/failure/device_evidence.h"
 
 #include <fmt/core.h>
 

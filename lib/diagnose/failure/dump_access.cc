@@ -1,4 +1,4 @@
-#include "diagnose/dump_access.h"
+#include "diagnose/failure/dump_access.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/where_is.h"
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"

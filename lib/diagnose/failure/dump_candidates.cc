@@ -1,4 +1,4 @@
-#include "diagnose/dump_candidates.h"
+#include "diagnose/failure/dump_candidates.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/external_findings.h"
+#include "diagnose/failure/external_findings.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

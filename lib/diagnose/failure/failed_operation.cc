@@ -1,4 +1,4 @@
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/failed_operation.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/operation.h"

@@ -1,4 +1,4 @@
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/finding_builder.h"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/failed_operation.h"
 #include "diagnose/forward_line.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/lines.h"

@@ -1,4 +1,4 @@
-#include "diagnose/host_write_line.h"
+#include "diagnose/unreported/host_write_line.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/misused_memory.h"
+#include "diagnose/unreported/misused_memory.h"
 
 #include <fmt/core.h>
 
@@ -12,15 +12,15 @@
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
-#include "diagnose/device_evidence.h"
 #include "diagnose/explanation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failed_operation.h"
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/device_evidence.h"
+#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
-#include "diagnose/host_write_line.h"
 #include "diagnose/lines.h"
+#include "diagnose/unreported/host_write_line.h"
 #include "diagnose/words.h"
 #include "sass/kernel_accesses.h"
 #include "session/session.h"

@@ -1,4 +1,4 @@
-#include "diagnose/non_finite.h"
+#include "diagnose/unreported/non_finite.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"

@@ -1,4 +1,4 @@
-#include "diagnose/race_findings.h"
+#include "diagnose/unreported/race_findings.h"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,8 @@
 #include "diagnose/causes/rule.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
-#include "diagnose/finding_builder.h"
-#include "diagnose/race_tensors.h"
+#include "diagnose/failure/finding_builder.h"
+#include "diagnose/unreported/race_tensors.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 

@@ -1,4 +1,4 @@
-#include "diagnose/race_tensors.h"
+#include "diagnose/unreported/race_tensors.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "diagnose/finding_builder.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/lines.h"
 #include "diagnose/words.h"

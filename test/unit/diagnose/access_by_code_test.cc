@@ -1,6 +1,6 @@
 // Tests which access must have failed, as deduced from the kernel's code and the memory passed to it. For each rule,
 // there is also a similar case that must not match.
-#include "diagnose/access_by_code.h"
+#include "diagnose/failure/access_by_code.h"
 
 #include <doctest/doctest.h>
 

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <memory>
 
-#include "diagnose/device_evidence.h"
-#include "diagnose/dump_access.h"
-#include "diagnose/failed_operation.h"
+#include "diagnose/failure/device_evidence.h"
+#include "diagnose/failure/dump_access.h"
+#include "diagnose/failure/failed_operation.h"
 #include "evidence/core_file.h"
 #include "evidence/testimony.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "diagnose/parameter_names.h"
+#include "diagnose/failure/parameter_names.h"
 
 namespace declared_parameters_test {
 

@@ -1,5 +1,5 @@
 // Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
-#include "diagnose/device_evidence.h"
+#include "diagnose/failure/device_evidence.h"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "analyse/graph_nodes.h"
-#include "diagnose/dump_candidates.h"
+#include "diagnose/failure/dump_candidates.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

@@ -1,5 +1,5 @@
 // Tests the choice of the statement that changed host memory between two calls.
-#include "diagnose/host_write_line.h"
+#include "diagnose/unreported/host_write_line.h"
 
 #include <doctest/doctest.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "analyse/stale_pointers.h"
-#include "diagnose/device_evidence.h"
-#include "diagnose/dump_candidates.h"
 #include "diagnose/facts/report_model.h"
+#include "diagnose/failure/device_evidence.h"
+#include "diagnose/failure/dump_candidates.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"

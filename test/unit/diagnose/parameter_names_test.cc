@@ -1,4 +1,4 @@
-#include "diagnose/parameter_names.h"
+#include "diagnose/failure/parameter_names.h"
 
 #include <doctest/doctest.h>
 
