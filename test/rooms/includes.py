@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "report": {"diagnose", "analyse", "symbolize", "diagnose/facts", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
-# The same for the folders of the command, below cmd/cudadiag; main.cc may include all of them.
+# The same for the folders of the command, below cmd; main.cc may include all of them.
 IN_COMMAND = {"": {""}, "sessions": {"", "sessions"}, "run": {"", "sessions", "run"}, "commands": {"", "sessions", "run", "commands"}}
 
 # In the order of the table in lib/README.md: the stage, and one sentence for each room.
@@ -89,8 +89,8 @@ def complaints_about(room, file, text):
 
 
 def folder_in_command(file):
-    """Paths of the command's own files start below cmd/cudadiag."""
-    return next(folder for folder in file.parents if folder.parent.name == "cmd")
+    """Paths of the command's own files start below cmd."""
+    return next(folder for folder in file.parents if folder.name == "cmd")
 
 
 def complaints_inside_command(file, name):
@@ -139,7 +139,7 @@ def links_to_recorder(text):
 def table():
     lines = ["| act | room | owns | may include |", "| --- | --- | --- | --- |"]
     for room, (act, owns) in ROOMS.items():
-        folder = "cmd/cudadiag" if room == "cmd" else f"lib/{room}"
+        folder = room if room == "cmd" else f"lib/{room}"
         others = "every room but `record`" if room == "cmd" else ", ".join(f"`{o}`" for o in sorted(MAY_INCLUDE[room]))
         lines.append(f"| {act} | `{folder}` | {owns} | {others} |")
     return "\n".join(lines) + "\n"

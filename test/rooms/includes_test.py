@@ -33,21 +33,21 @@ class Includes(unittest.TestCase):
         self.assert_refused("lib/sass/a.h", '#include "report/text.h"\n', "sass may include no other room")
         self.assert_refused("lib/diagnose/causes/a.h", '#include "diagnose/status.h"\n', "causes may include diagnose/facts, session, symbolize, wire")
         self.assert_refused("lib/wire/a.h", '#include "session/session.h"\n', "wire may include no other room")
-        self.assert_refused("lib/launch/a.cc", '#include "cmd/cudadiag/run.h"\n', "nothing includes cmd")
-        self.assert_refused("cmd/cudadiag/a.cc", '#include "record/rings.h"\n', "nothing outside uses the recorder")
+        self.assert_refused("lib/launch/a.cc", '#include "cmd/run.h"\n', "nothing includes cmd")
+        self.assert_refused("cmd/a.cc", '#include "record/rings.h"\n', "nothing outside uses the recorder")
         self.assert_refused("lib/report/a.cc", '#include "text.h"\n', "starts with a room")
 
     def test_folders_of_the_command(self):
         with tempfile.TemporaryDirectory() as folder:
-            command = pathlib.Path(folder) / "cmd/cudadiag"
+            command = pathlib.Path(folder) / "cmd"
             for name, included in {"run/report.cc": "commands/list.h", "commands/list.h": "run/report.h", "run/report.h": "terminal.h",
                                    "terminal.h": "sessions/choice.h", "sessions/choice.h": "terminal.h",
                                    "main.cc": "commands/list.h"}.items():
                 (command / name).parent.mkdir(parents=True, exist_ok=True)
                 (command / name).write_text(f'#include "{included}"\n')
             self.assertEqual(list(includes.check(pathlib.Path(folder))), [
-                'cmd/cudadiag/run/report.cc: includes "commands/list.h": run may include run, sessions',
-                'cmd/cudadiag/terminal.h: includes "sessions/choice.h": the command may include no folder'])
+                'cmd/run/report.cc: includes "commands/list.h": run may include run, sessions',
+                'cmd/terminal.h: includes "sessions/choice.h": the command may include no folder'])
 
     def test_foreign(self):
         self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
@@ -74,7 +74,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(set(includes.ROOMS), set(includes.MAY_INCLUDE) | {"cmd"})
 
     def test_links(self):
-        self.assert_refused("cmd/cudadiag/CMakeLists.txt",
+        self.assert_refused("cmd/CMakeLists.txt",
                             "target_link_libraries(cudadiag PRIVATE\n  cudadiag_record)\n", "links the recorder")
 
 
