@@ -409,13 +409,14 @@ std::vector<LineChain> DeviceCode::lines_at(std::span<const std::uint64_t> addre
 }
 
 KernelFacts read_kernel_facts(Bytes section) {
-  constexpr std::uint32_t kSized = 4, kBank = 0x0a, kParameter = 0x17;
+  constexpr std::uint32_t kSized = 4, kBank = 0x0a, kParameter = 0x17, kClusterSize = 0x3d, kClusters = 0x3e;
   constexpr std::size_t kMostParameters = 4096;
   KernelFacts facts;
   for (std::uint64_t at = 0; at + 4 <= section.size();) {
     const std::uint32_t format = section.u8(at), attribute = section.u8(at + 1), value = section.u16(at + 2);
     const std::uint64_t here = at + 4;
     at = here + (format == kSized ? value : 0);
+    facts.clusters |= attribute == kClusterSize || attribute == kClusters;
     if (format != kSized) continue;
     if (attribute == kBank && section.holds(here, 8) && facts.bytes == 0) {
       facts.offset = section.u16(here + 4);

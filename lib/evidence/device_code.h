@@ -42,6 +42,7 @@ struct KernelFacts {
   std::uint32_t offset = 0, bytes = 0;  // range of all parameters in constant bank 0; `bytes` is 0 if there are none or
                                         // if unknown
   std::vector<Parameter> parameters;    // sorted by offset
+  bool clusters = false;                // the code was compiled for clusters of blocks
 
   // The parameter that contains this byte.
   const Parameter* at(std::uint32_t byte) const;
@@ -50,6 +51,7 @@ struct KernelFacts {
 // Reads the section `.nv.info.KERNEL` of a cubin. It consists of entries: format u8, attribute u8, then 2 bytes of
 // value or length. Attribute 0x0a: section u32, offset of the parameters in their constant bank u16, size u16.
 // Attribute 0x17, for each parameter: u32, number u16, offset u16, and u32 with the size in its upper 14 bits.
+// Attributes 0x3d and 0x3e belong to kernels with clusters.
 KernelFacts read_kernel_facts(Bytes section);
 
 struct Function {

@@ -35,6 +35,8 @@ std::string line_by_code(const diagnose::Access& access, const std::string& what
   if (access.parameter)
     text += loaded ? " through " + diagnose::through_words(access)
                    : fmt::format(" through parameter {}", *access.parameter);
+  if (access.space == sass::Space::shared) text += " to shared memory";
+  if (access.from_memory) text += " through a pointer from " + (access.table.empty() ? "memory" : access.table);
   if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
   return text + "; inferred from the kernel's code, its grid and its parameters" +
          (loaded ? ", and from recorded copies into its memory" : "");

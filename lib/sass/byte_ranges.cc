@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sass/failing_address.h"
 #include "sass/followed_launch.h"
 #include "sass/origin_steps.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t kMostInstructions = 20'000;
 constexpr std::size_t kStepsOfCorner = 20'000;
+constexpr std::size_t kFewParts = 64;
 
 MayAccesses may_accesses(const Instructions& noting) {
   MayAccesses out;
@@ -119,6 +121,7 @@ class ByteRanges::Implementation {
     const bool all_counted =
         std::ranges::all_of(all.accesses.accesses, [](const auto& each) { return each.parameter.has_value(); });
     if (!all_counted) count_from_words(all, launch);
+    if (all.accesses.all_listed) find_tables(all.accesses.open);
     return std::move(all.accesses);
   }
 
@@ -129,6 +132,19 @@ class ByteRanges::Implementation {
   }
 
  private:
+  // Finds out which of these addresses come from memory.
+  void find_tables(std::vector<OpenAccess>& open) const {
+    constexpr std::size_t kMost = 16;  // each takes milliseconds
+    if (open.size() > kMost) return;
+    for (OpenAccess& access : open) {
+      if (!access.words.empty() || access.space == Space::shared) continue;
+      const Base base = FailingAddress(text_, bank_, access.instruction, {}).base();
+      access.from_memory = base.known && base.words.empty() && base.loaded;
+      const std::set<std::uint32_t> tables(base.through.begin(), base.through.end());
+      if (access.from_memory && tables.size() == 1) access.table = *tables.begin();
+    }
+  }
+
   struct Followed {
     CertainAccesses accesses;
     std::set<std::uint32_t> loaded;  // words of known memory that were loaded as numbers
@@ -143,25 +159,32 @@ class ByteRanges::Implementation {
     LaunchValues with_numbers = launch, plain = launch;
     with_numbers.addresses_are_numbers = true;
     plain.memory.clear();
-    const auto follow = [&](const LaunchValues& values, const Box& box, std::size_t most_steps) {
-      FollowedLaunch followed(code, values, most_steps);
+    const auto follow = [&](const LaunchValues& values, const Box& box, std::size_t most_steps,
+                            std::size_t most_parts) {
+      FollowedLaunch followed(code, values, most_steps, most_parts);
       CertainAccesses its = followed.certain(box);
       out.loaded.insert(followed.loaded_numbers().begin(), followed.loaded_numbers().end());
       out.changes_memory |= followed.changes_what_it_reads();
       return its;
     };
-    out.accesses = follow(with_numbers, *threads, FollowedLaunch::kMostSteps);
+    out.accesses = follow(with_numbers, *threads, FollowedLaunch::kMostSteps, FollowedLaunch::kMostParts);
     if (out.accesses.only_these()) return out;
-    // With a known end, a loop may take too many steps. With an unknown end, the code after it is followed.
-    CertainAccesses after_loops = follow(plain, *threads, FollowedLaunch::kMostSteps);
-    merge(out.accesses, after_loops);
-    if (!out.accesses.all_listed && after_loops.all_listed) {
+    const auto follow_again = [&](std::size_t most_parts) {
+      CertainAccesses more = follow(plain, *threads, FollowedLaunch::kMostSteps, most_parts);
+      merge(out.accesses, more);
+      if (out.accesses.all_listed || !more.all_listed) return;
       out.accesses.all_listed = true;
-      out.accesses.open = std::move(after_loops.open);
-      out.accesses.possible = std::move(after_loops.possible);
-    }
+      out.accesses.open = std::move(more.open);
+      out.accesses.possible = std::move(more.possible);
+    };
+    // With a known end, a loop may take too many steps. With an unknown end, the code after it is followed.
+    follow_again(FollowedLaunch::kMostParts);
+    // Where threads part at a diagonal, such as row < column, they form too many boxes. With few boxes, it is unknown
+    // which threads go where.
+    if (!out.accesses.all_listed) follow_again(kFewParts);
     const LaunchValues& of_corner = launch.memory.empty() ? launch : with_numbers;
-    for (const Box& corner : corners_of(*threads)) merge(out.accesses, follow(of_corner, corner, kStepsOfCorner));
+    for (const Box& corner : corners_of(*threads))
+      merge(out.accesses, follow(of_corner, corner, kStepsOfCorner, FollowedLaunch::kMostParts));
     std::ranges::sort(out.accesses.accesses);
     out.changes_memory |= accesses_.writes_elsewhere && leads_to_known_memory(launch);
     return out;

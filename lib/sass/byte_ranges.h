@@ -62,6 +62,7 @@ struct LaunchValues {
   std::vector<TensorMap> tensors{};      // sorted
   std::vector<KnownMemory> memory{};     // used only for certain accesses
   bool addresses_are_numbers = false;    // code that compares addresses, or takes them apart, gets their values
+  std::uint32_t shared_bytes = 0;        // shared memory of a block; 0 if unknown, or if blocks form clusters
 
   // Returns the value of the word at this offset, in the parameters or in memory.
   std::optional<std::uint64_t> word(std::uint32_t offset) const;
@@ -99,11 +100,16 @@ struct CertainAccess {
   auto operator<=>(const CertainAccess&) const = default;
 };
 
-// An instruction that may access memory at addresses that are not known.
+// An instruction that may access memory at addresses that are not known. `from_memory`: the kernel reads its pointer
+// from memory to which the word `table` leads; nullopt if several words do.
 struct OpenAccess {
+  std::uint32_t instruction = 0;  // address in the code
   AccessKind kind = AccessKind::load;
+  Space space = Space::global;
   std::uint32_t bytes = 0;
   std::vector<std::uint32_t> words;  // the parameter words from which its addresses are computed; empty if unknown
+  bool from_memory = false;
+  std::optional<std::uint32_t> table{};
   auto operator<=>(const OpenAccess&) const = default;
 };
 
@@ -154,7 +160,8 @@ class ByteRanges {
   std::uint64_t unknown_opcodes() const;
   // Returns an entry for each parameter and mode. Safe to call from several threads.
   std::vector<ParameterBytes> of(const LaunchValues& launch) const;
-  // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Follows the code
+  // Returns the accesses that threads of the launch certainly make, unless an earlier access fails. Omits accesses to
+  // shared memory that are certain to succeed. Follows the code
   // for all threads at once. If that does not cover all accesses, also follows single threads at the corners of grid
   // and block. Ignores the known memory if threads of the launch may change it. Positions are relative to an address
   // parameter or, without one, to the only 8-byte parameter word from which the code computes the address. Safe to call

@@ -132,7 +132,9 @@ std::optional<Evaluator::Address> Evaluator::address(const Instruction& i) {
   for (const AddressTerm& term : i.place) {
     Pair each;
     const bool unsure = term.width == AddressTerm::Width::unsure;
-    if (term.factor != 1 || (unsure && !is_uniform_slot(term.value.slot))) return std::nullopt;
+    const bool scaled = term.factor != 1;
+    const bool may_be_scaled = i.code->space == Space::shared && term.width == AddressTerm::Width::half;
+    if ((scaled && !may_be_scaled) || (unsure && !is_uniform_slot(term.value.slot))) return std::nullopt;
     if (term.width != AddressTerm::Width::half) {
       each = read_pair(term.value);
       // Accept the term only if it has the same value with 64 bits, and with 32 bits with or without a sign.
@@ -140,7 +142,8 @@ std::optional<Evaluator::Address> Evaluator::address(const Instruction& i) {
       if (range && (range->least < 0 || range->most >= kSign)) return std::nullopt;
     } else {
       const Value value = read(term.value);
-      each = {is_number(value), false, 0, value.form};
+      const auto form = is_number(value) ? times(value.form, term.factor) : std::nullopt;
+      each = {form.has_value(), false, 0, form.value_or(Form())};
     }
     all = sum_of(all, each);
   }

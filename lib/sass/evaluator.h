@@ -81,6 +81,7 @@ class Evaluator {
   const std::vector<std::pair<Slot, Value>>& values() const { return values_; }
   const std::vector<std::pair<Slot, Truth>>& truths() const { return truths_; }
   const std::optional<Cut>& needed_cut() const { return cut_; }
+  void forget_cut() { cut_.reset(); }
 
   // Returns nullopt if the condition is unknown.
   std::optional<bool> holds(const Condition& condition);

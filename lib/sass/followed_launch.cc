@@ -51,6 +51,7 @@ class ThreadInputs : public Inputs {
   }
 
   Value special(std::string_view name) override {
+    if (name == "SR_CgaCtaId" && launch_.shared_bytes != 0) return number_of(0);  // there are no clusters
     const auto axis = axis_of(name);
     return axis ? Value{Value::Kind::number, 0, in_box(coordinate(*axis), box_)} : Value();
   }
@@ -183,6 +184,7 @@ bool FollowedLaunch::follow(Part part) {
   Evaluator evaluator(part.box, inputs);
   Next next = Next::on;
   while (next == Next::on) {
+    evaluator.forget_cut();
     const bool may_go_on = ++steps_ <= most_steps_ && part.state.at < code_.program.size();
     next = may_go_on ? step(part, evaluator) : Next::lost;
   }
@@ -191,11 +193,17 @@ bool FollowedLaunch::follow(Part part) {
   return next != Next::lost;
 }
 
-FollowedLaunch::Next FollowedLaunch::part_where(const Part& part, const Cut& cut_here) {
+// If there would be too many parts, the result of the instruction is unknown.
+FollowedLaunch::Next FollowedLaunch::part_where(Part& part, const Cut& cut_here) {
   std::vector<Box> boxes;
-  if (!cut(part.box, cut_here, kMostParts, boxes)) return Next::lost;
+  const bool is_cut = cut(part.box, cut_here, most_parts_, boxes) && boxes.size() > 1;
+  if (!is_cut || parts_ + boxes.size() > most_parts_) {
+    if (!follows_detours_) return Next::lost;
+    give_up_on(part.state.at);
+    if (writes_stack(instruction(part))) part.state.stack.clear();
+    return after(part);
+  }
   parts_ += boxes.size();
-  if (parts_ > kMostParts || boxes.size() < 2) return Next::lost;
   // Push in reverse, so that the first box is followed first and its bytes are joined in order.
   for (auto box = boxes.rbegin(); box != boxes.rend(); ++box) open_.push_back({*box, part.state, part.within});
   return Next::parted;
@@ -231,6 +239,8 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
   if (!holds) {
     if (i.op == Op::jump || (i.op == Op::exit && i.operands.empty())) return detour(part, evaluator);
     if (i.op >= Op::meet && i.op != Op::set_barrier) return Next::lost;
+    if (follows_detours_ && is_in_shared(i, evaluator, part.box)) return after(part);
+    if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
     const bool may_be_known = follows_detours_ && i.uses_memory() && is_global(i) && i.code->shape == Shape::plain;
     const auto address = may_be_known ? evaluator.address(i) : std::nullopt;
     if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
@@ -376,15 +386,30 @@ void FollowedLaunch::give_up_on(std::uint32_t at, bool open) {
   forget_bytes_of(at);
 }
 
+// Returns whether all threads of the box use the block's own shared memory, at multiples of the access's size. Returns
+// false for instructions that access other bytes than those at their address.
+bool FollowedLaunch::is_in_shared(const Instruction& i, Evaluator& evaluator, const Box& box) const {
+  const std::string_view base = i.base();
+  const bool plain = base == "LDS" || base == "STS" || base == "ATOMS";
+  if (launch_.shared_bytes == 0 || !plain || i.bytes == 0) return false;
+  const auto address = evaluator.address(i);
+  const auto range = address && !address->word ? range_of(address->form, box) : std::nullopt;
+  return range && range->least >= 0 && range->most + i.bytes <= launch_.shared_bytes &&
+         is_multiple(address->form, i.bytes);
+}
+
 std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
   std::vector<OpenAccess> out;
   for (const std::uint32_t at : open_accesses_) {
     const Instruction& i = code_.program[at];
     const auto may = code_.accesses.find(at);
     OpenAccess& access = out.emplace_back();
-    if (!has_address(i) || !is_global(i)) continue;
+    if (!has_address(i) || i.code->kind == AccessKind::copy) continue;  // a copy has another address in shared memory
+    access.space = i.code->space;
+    access.instruction = i.address;
     access.kind = i.code->kind;
     access.bytes = i.bytes;
+    if (!is_global(i)) continue;
     const bool only_words = may != code_.accesses.end() && !may->second.anywhere && !may->second.other;
     if (only_words && !may->second.handle) access.words.assign(may->second.words.begin(), may->second.words.end());
   }
@@ -406,6 +431,8 @@ FollowedLaunch::Next FollowedLaunch::access(Part& part, Evaluator& evaluator) {
   if (i.code->shape == Shape::surface || i.code->shape == Shape::texture) return image_access(part, evaluator);
   if (i.code->space == Space::local) return local_access(part, evaluator);
   if (i.code->space == Space::shared || i.code->shape != Shape::plain) {
+    if (is_in_shared(i, evaluator, part.box)) return after(part);
+    if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
     // A store to shared memory has no effect that is followed.
     i.code->kind == AccessKind::store ? note_open(at) : give_up_on(at);
     return after(part);
@@ -538,6 +565,7 @@ void FollowedLaunch::add_access(std::uint32_t word, Mode mode, std::uint32_t wid
 // `runs`: all threads of the part execute the instruction if they come here.
 void FollowedLaunch::note_known(const Part& part, const Evaluator::Address& address, bool runs) {
   const std::uint32_t at = part.state.at;
+  if (instruction(part).code->kind == AccessKind::copy) note_open(at);
   if (runs && part.within == nullptr) return note(certain_, at, address, part.box);
   address.word ? note(possible_, at, address, part.box) : note_open(at);
 }

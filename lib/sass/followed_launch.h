@@ -48,9 +48,10 @@ class FollowedLaunch {
     const MayAccesses& accesses;
     ParameterBank bank;
   };
-  static constexpr std::size_t kMostSteps = 100'000;
-  FollowedLaunch(const Code& code, const LaunchValues& launch, std::size_t most_steps = kMostSteps)
-      : code_(code), launch_(launch), most_steps_(most_steps) {}
+  static constexpr std::size_t kMostSteps = 100'000, kMostParts = 4096;
+  FollowedLaunch(const Code& code, const LaunchValues& launch, std::size_t most_steps = kMostSteps,
+                 std::size_t most_parts = kMostParts)
+      : code_(code), launch_(launch), most_steps_(most_steps), most_parts_(most_parts) {}
 
   // Call only one of these three functions, and only once.
   std::vector<ParameterBytes> bytes();
@@ -73,7 +74,6 @@ class FollowedLaunch {
   };
   enum class Next { on, ended, parted, lost };
 
-  static constexpr std::size_t kMostParts = 4096;
   static constexpr std::size_t kMostDetours = 64;  // how often one detour is followed
 
   const Instruction& instruction(const Part& part) const { return code_.program[part.state.at]; }
@@ -91,9 +91,10 @@ class FollowedLaunch {
   void add_box(const TensorMap& map, const Instruction& i, const Form& place, const Box& box);
   Next image_access(Part& part, Evaluator& evaluator);
   Next after(Part& part, const std::vector<Value>& loaded = {});
-  Next part_where(const Part& part, const Cut& cut);
+  Next part_where(Part& part, const Cut& cut);
   bool will_follow(const Part& part, const Detours::Detour& detour);
   void give_up_on(std::uint32_t at, bool open = true);
+  bool is_in_shared(const Instruction& i, Evaluator& evaluator, const Box& box) const;
   void note_open(std::uint32_t at) { open_accesses_.insert(at); }
   std::vector<OpenAccess> open_accesses() const;
   void forget_bytes_of(std::uint32_t at);
@@ -117,7 +118,7 @@ class FollowedLaunch {
 
   const Code& code_;
   const LaunchValues& launch_;
-  std::size_t most_steps_;
+  std::size_t most_steps_, most_parts_;
   std::vector<Part> open_;
   bool follows_detours_ = false;
   std::vector<Part> detours_;

@@ -27,6 +27,7 @@ void fields(KernelCode& code, auto& field) {
   field("bank_size", code.bank_size);
   field("harmless_calls", code.harmless_calls);
   field("text", code.text);
+  field("shared_bytes", code.shared_bytes);
 }
 
 std::string write_kernel_code(std::vector<KernelCode> codes) {

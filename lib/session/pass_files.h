@@ -18,6 +18,7 @@ struct KernelCode {
   std::uint32_t bank_offset = 0, bank_size = 0;  // of its parameters in constant bank 0
   bool harmless_calls = false;                   // functions in other files that it calls modify no memory
   std::string text;
+  std::uint32_t shared_bytes = 0;  // static shared memory, with the system's part; 0 if there is none or if unknown
   bool operator==(const KernelCode&) const = default;
 };
 

@@ -178,7 +178,7 @@ using evidence::Bytes;
 using evidence::ElfImage;
 using evidence::Section;
 
-constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
+constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.", kShared = ".nv.shared.";
 constexpr std::uint32_t kRelocations = 4, kShortRelocations = 9;  // SHT_RELA, SHT_REL
 constexpr std::uint32_t kFunction = 2;                            // STT_FUNC
 
@@ -249,13 +249,17 @@ std::optional<KernelInstructions> kernel_code(const ElfImage& image, const std::
   if (!code || !facts) return std::nullopt;
   const evidence::KernelFacts known = evidence::read_kernel_facts(image.contents(*facts));
   if (known.bytes == 0) return std::nullopt;
+  constexpr std::uint64_t kMostShared = 1u << 20;
+  const auto shared = image.named(std::string(kShared) + kernel);
+  const bool has_shared = shared && shared->size <= kMostShared && !known.clusters;
   std::vector<std::uint32_t> begins;
   for (const auto& parameter : known.parameters) begins.push_back(parameter.offset);
   return KernelInstructions{architecture_of(image.file()),
                             {known.offset, known.bytes},
                             std::move(begins),
                             calls_of(image),
-                            image.contents(*code)};
+                            image.contents(*code),
+                            has_shared ? static_cast<std::uint32_t>(shared->size) : 0};
 }
 
 namespace {
@@ -283,6 +287,7 @@ session::KernelCode code_in(const evidence::ElfImage& image, const std::string& 
   out.bank_offset = code->bank.offset;
   out.bank_size = code->bank.size;
   out.harmless_calls = code->calls == sass::Calls::harmless;
+  out.shared_bytes = code->shared_bytes;
   out.text = disassembled(disassembler, code->architecture, code->instructions.all());
   return out;
 }
@@ -306,8 +311,11 @@ std::vector<std::string> suspected_kernels(diagnose::SessionState& state) {
   for (const analyse::Failure& failure : state.analysis().failures) {
     if (!analyse::is_asynchronous(failure.kind) || !wire::cuda::has(failure.code, wire::cuda::bad_address)) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {
-      const std::string* kernel = session::kernel_at(failure.process->record, candidate.operation->site);
-      if (candidate.node == nullptr && kernel != nullptr && kernels.size() < kMostKernels) kernels.insert(*kernel);
+      const session::ProcessRecord& record = failure.process->record;
+      const std::string* kernel = candidate.node == nullptr
+                                      ? session::kernel_at(record, candidate.operation->site)
+                                      : session::by_id(record.functions, session::kernel_id(record, *candidate.node));
+      if (kernel != nullptr && kernels.size() < kMostKernels) kernels.insert(*kernel);
     }
   }
   return {kernels.begin(), kernels.end()};

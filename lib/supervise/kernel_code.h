@@ -40,7 +40,8 @@ struct KernelInstructions {
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // the offset of each parameter, relative to the first
   sass::Calls calls = sass::Calls::anything;
-  evidence::Bytes instructions;  // points into the image's file
+  evidence::Bytes instructions;    // points into the image's file
+  std::uint32_t shared_bytes = 0;  // see session::KernelCode
 };
 
 // Returns the contents of a cubin that the recorder stored, decompressed if necessary. Returns "" if it has more than

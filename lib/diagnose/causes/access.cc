@@ -149,8 +149,9 @@ bool misaligned(const Case& failed, Facts& facts) {
 
 bool past_shared(const Case& failed, Facts& facts) {
   if (!failed.finding.access || failed.finding.access->space != sass::Space::shared) return false;
-  if (failed.finding.access->relation != Relation::past_end) return false;
   add_who(failed, facts);
+  if (failed.finding.access->outside) return true;
+  if (failed.finding.access->relation != Relation::past_end) return false;
   facts.add("distance", *failed.finding.access->distance == 0 ? "just" : size_text(*failed.finding.access->distance));
   return true;
 }
@@ -311,7 +312,8 @@ const std::vector<Rule>& access_rules() {
       {.id = "shared-out-of-range",
        .codes = {700, 716, 717, 719},
        .when = past_shared,
-       .texts = {"{kernel} {verb} {distance} past the end of its block's shared memory"},
+       .texts = {"{kernel} {verb} {distance} past the end of its block's shared memory",
+                 "{kernel} {verb} memory outside its block's shared memory; the distance is unknown"},
        .fix = {"compare the largest index into shared memory with the size of that memory (for dynamic shared memory, "
                "the third launch argument, in bytes)"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},

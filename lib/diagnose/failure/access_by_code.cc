@@ -32,6 +32,9 @@ struct Fault {
   std::uint32_t bytes = 0;
   const analyse::OperationArgument* through = nullptr;  // null if unknown
   bool outside = false;                                 // its address is unknown, but no other access can have failed
+  sass::Space space = sass::Space::global;
+  bool from_memory = false;                           // the same, and the kernel read its pointer from memory
+  const analyse::OperationArgument* table = nullptr;  // points to that memory; null if unknown
 };
 
 std::int64_t round_down(std::int64_t value) { return value / kPage * kPage; }
@@ -55,7 +58,10 @@ class Judgement {
       if (relation != Relation::unknown) faults.push_back(fault);
       others |= relation == Relation::unknown && fault.through != nullptr;
     }
-    if (faults.empty()) return only_open();
+    if (faults.empty()) {
+      const std::optional<Fault> open = only_open();
+      return open ? open : only_elsewhere();
+    }
     // A certain failure explains the error, whatever may have failed besides it.
     if (std::ranges::any_of(faults, [](const Fault& fault) { return !fault.by_exclusion; }))
       std::erase_if(faults, [](const Fault& fault) { return fault.by_exclusion; });
@@ -67,24 +73,49 @@ class Judgement {
   }
 
   // Returns whether every access stays inside memory that is live as long as the kernel runs.
-  bool stays_inside() const {
+  bool stays_inside() const { return others_are_valid_ && known_ones_stay_inside(); }
+
+ private:
+  bool known_ones_stay_inside() const {
     const auto is_owned = [&](const sass::CertainAccess& access) {
       const auto* through = access.parameter ? word_at(access.parameter) : nullptr;
       const auto* memory = through == nullptr ? nullptr : through->where.allocation;
       return memory != nullptr && memory->kind <= Kind::ordered && memory->freed == 0 && is_inside(access) &&
              access.space != sass::Space::shared;
     };
-    return others_are_valid_ && std::ranges::all_of(all_.accesses, is_owned) &&
-           std::ranges::all_of(all_.possible, is_owned);
+    return std::ranges::all_of(all_.accesses, is_owned) && std::ranges::all_of(all_.possible, is_owned);
   }
 
- private:
+  // If all accesses stay inside live memory, except those through pointers from memory or those to shared memory, one
+  // of these has failed. A kernel's own trap can be the reason for other errors.
+  std::optional<Fault> only_elsewhere() const {
+    const bool explains =
+        launch_.error == wire::cuda::kIllegalAddress || launch_.error == wire::cuda::kInvalidAddressSpace;
+    if (!explains || !all_.all_listed || all_.open.empty() || !known_ones_stay_inside()) return std::nullopt;
+    const sass::OpenAccess& first = all_.open.front();
+    const auto all_have = [&](auto member) {
+      return std::ranges::all_of(all_.open,
+                                 [&](const sass::OpenAccess& each) { return each.*member == first.*member; });
+    };
+    using Open = sass::OpenAccess;
+    const bool in_shared = first.space == sass::Space::shared && all_have(&Open::space);
+    const bool from_memory = first.from_memory && all_have(&Open::from_memory);
+    if ((!in_shared && !from_memory) || !all_have(&Open::kind)) return std::nullopt;
+    Fault fault{{}, true, first.kind, all_have(&Open::bytes) ? first.bytes : 0};
+    fault.outside = in_shared;
+    fault.from_memory = from_memory;
+    if (in_shared) fault.space = sass::Space::shared;
+    if (first.table && all_have(&Open::table)) fault.table = word_at(first.table);
+    return fault;
+  }
+
   // If all accesses but those through one pointer are known to be valid, one of these has left the pointer's memory.
   std::optional<Fault> only_open() const {
     if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed) return std::nullopt;
     std::vector<sass::OpenAccess> open = all_.open;
     for (const sass::CertainAccess& access : all_.possible) {
-      if (!is_inside(access)) open.push_back({access.kind, access.bytes, {*access.parameter}});
+      if (!is_inside(access))
+        open.push_back({access.instruction, access.kind, access.space, access.bytes, {*access.parameter}});
     }
     if (open.empty()) return std::nullopt;
     const sass::OpenAccess& first = open.front();
@@ -201,26 +232,37 @@ class Judgement {
 // The failed launch as the first run recorded it.
 struct Recorded {
   const session::Process& process;
-  const session::Operation& operation;
+  const session::Operation& operation;  // launches the kernel, or the graph of its node
+  const session::GraphNode* node;       // null if the kernel is not in a graph
   const session::Arguments& arguments;
+
+  const std::string* kernel() const {
+    const session::ProcessRecord& record = process.record;
+    return node == nullptr ? session::kernel_at(record, operation.site)
+                           : session::by_id(record.functions, session::kernel_id(record, *node));
+  }
 };
 
-// Returns the kernel launch if `failure` is an address error with a single candidate; null otherwise.
-const session::Operation* only_kernel(const analyse::Failure& failure) {
-  if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
-    return nullptr;
-  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return nullptr;
-  const session::Operation* operation = failure.candidates.front().operation;
-  return operation->kind == wire::operation::Kind::kernel ? operation : nullptr;
-}
-
+// Returns the kernel launch if `failure` is an address error with a single candidate. The changes of a node are known
+// unless the graph was altered.
 std::optional<Recorded> recorded(const analyse::Failure& failure) {
-  const session::Operation* operation = only_kernel(failure);
-  if (operation == nullptr) return std::nullopt;
-  const bool cut = (operation->flags & wire::operation::kSaturated) != 0 || operation->cluster != session::Dim3{};
-  const session::Arguments* kept = cut ? nullptr : analyse::kept_arguments(failure.process->record, *operation);
+  if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
+    return std::nullopt;
+  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return std::nullopt;
+  const analyse::Candidate& candidate = failure.candidates.front();
+  const session::Operation& operation = *candidate.operation;
+  const session::ProcessRecord& record = failure.process->record;
+  const session::Arguments* kept = nullptr;
+  if (candidate.node != nullptr) {
+    const bool altered =
+        (operation.graph_flags & (wire::operation::kGraphAltered | wire::operation::kGraphUntold)) != 0;
+    if (!altered) kept = analyse::kept_arguments(record, operation, candidate);
+  } else if (operation.kind == wire::operation::Kind::kernel) {
+    const bool cut = (operation.flags & wire::operation::kSaturated) != 0 || operation.cluster != session::Dim3{};
+    if (!cut) kept = analyse::kept_arguments(record, operation);
+  }
   if (kept == nullptr) return std::nullopt;
-  return Recorded{*failure.process, *operation, *kept};
+  return Recorded{*failure.process, operation, candidate.node, *kept};
 }
 
 std::string parameter_bytes(const session::Arguments& arguments) {
@@ -289,12 +331,18 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
                                                  std::vector<analyse::OperationArgument>& words,
                                                  const Recorded& recorded, const analyse::AllocationMap& map) {
   std::vector<sass::ByteRanges> codes;
+  std::vector<std::uint32_t> shared;
   for (const session::KernelCode& code : session.kernel_code) {
     if (code.kernel != kernel) continue;
     const sass::Calls calls = code.harmless_calls ? sass::Calls::harmless : sass::Calls::anything;
     codes.emplace_back(code.text, sass::ParameterBank{code.bank_offset, code.bank_size}, calls);
+    // It is not recorded whether the blocks of a node form clusters.
+    const bool known = code.shared_bytes != 0 && recorded.node == nullptr;
+    shared.push_back(known ? code.shared_bytes + recorded.operation.shared_bytes : 0);
   }
-  auto copied = analyse::copied_memory(recorded.process.record, recorded.operation, map);
+  // Earlier nodes of the same graph may change the memory.
+  std::vector<analyse::CopiedMemory> copied;
+  if (recorded.node == nullptr) copied = analyse::copied_memory(recorded.process.record, recorded.operation, map);
   std::erase_if(copied, [&](const analyse::CopiedMemory& memory) {
     return std::ranges::any_of(words, [&](const analyse::OperationArgument& word) {
       return word.where.allocation == memory.allocation && std::ranges::any_of(codes, [&](const auto& code) {
@@ -305,8 +353,9 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
   });
   add_known_memory(launch, words, std::move(copied), map);
   std::optional<sass::CertainAccesses> all;
-  for (const sass::ByteRanges& code : codes) {
-    auto its = code.certain(launch);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    launch.shared_bytes = shared[i];
+    auto its = codes[i].certain(launch);
     if (all && !(*all == its)) return std::nullopt;
     all = std::move(its);
   }
@@ -321,7 +370,9 @@ struct Followed {
     const std::string bytes = parameter_bytes(launch.arguments);
     failed.words = words_of(launch, bytes, map, analyse::arguments_of(failure).arguments);
     failed.all_known = analyse::knows_all_allocations(launch.process.record);
-    sass::LaunchValues values{launch.operation.grid, launch.operation.block, bytes, {}};
+    const session::GraphNode* node = launch.node;
+    const session::Dim3 grid = node == nullptr ? launch.operation.grid : node->grid;
+    sass::LaunchValues values{grid, node == nullptr ? launch.operation.block : node->block, bytes, {}};
     for (const analyse::OperationArgument& word : failed.words) {
       if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
     }
@@ -344,7 +395,7 @@ std::string harmless_kernel(const analyse::Failure& failure, const analyse::Cand
   alone.process = failure.process;
   alone.candidates = {candidate};
   const auto launch = recorded(alone);
-  const std::string* kernel = launch ? session::kernel_at(launch->process.record, launch->operation.site) : nullptr;
+  const std::string* kernel = launch ? launch->kernel() : nullptr;
   if (kernel == nullptr ||
       std::ranges::find(session.kernel_code, *kernel, &session::KernelCode::kernel) == session.kernel_code.end()) {
     return "";
@@ -379,7 +430,8 @@ bool may_be(const Access& dumped, const Access& found) {
       !dumped.parameter || (dumped.parameter == found.parameter && dumped.parameter_byte == found.parameter_byte);
   // An address that a rerun's dump knows, but not what it was computed from, came from memory.
   const bool same_origin = !dumped.address || !found.loaded.empty();
-  return dumped.kind == found.kind && dumped.bytes == found.bytes && same_parameter && same_origin;
+  const bool same_space = (dumped.space == sass::Space::shared) == (found.space == sass::Space::shared);
+  return dumped.kind == found.kind && dumped.bytes == found.bytes && same_space && same_parameter && same_origin;
 }
 
 }  // namespace
@@ -392,7 +444,11 @@ std::optional<AccessByCode> access_by_code(const sass::CertainAccesses& accesses
   access.by_code = true;
   access.kind = fault->kind;
   access.bytes = fault->bytes;
+  access.space = fault->space;
   access.outside = fault->outside;
+  access.from_memory = fault->from_memory;
+  out.table = fault->table;
+  if (fault->through == nullptr) return out;
   if (fault->through->parameter != 0) access.parameter = fault->through->parameter;
   access.parameter_byte = fault->through->parameter_byte;
   access.loaded = fault->through->loaded;
@@ -408,7 +464,8 @@ void drop_harmless(std::vector<analyse::Failure>& failures, const session::Sessi
   constexpr std::size_t kMostNamed = 4, kColumns = 40;
   constexpr std::size_t kMostLeft = 4;  // following the code of a launch may take half a second
   for (analyse::Failure& failure : failures) {
-    const bool open = failure.kind == analyse::Kind::async_error && !failure.evidence.names_one();
+    const bool in_graph = !failure.candidates.empty() && failure.candidates.front().node != nullptr;
+    const bool open = failure.kind == analyse::Kind::async_error && (in_graph || !failure.evidence.names_one());
     if (!open || failure.candidates.size() < 2 || session.kernel_code.empty()) continue;
     std::vector<std::string> names;
     std::vector<analyse::Candidate> left;
@@ -421,6 +478,7 @@ void drop_harmless(std::vector<analyse::Failure>& failures, const session::Sessi
     }
     if (left.empty() || names.empty()) continue;
     failure.candidates = std::move(left);
+    if (in_graph && failure.candidates.size() == 1) failure.kind = analyse::Kind::graph_node;
     if (names.size() > kMostNamed) names.resize(kMostNamed), names.emplace_back("others");
     failure.evidence.add("according to their code, " + joined(names, " and ") + " used only live memory");
   }
@@ -436,15 +494,27 @@ void add_access_by_code(Diagnosis& report, const session::Session& session,
     const Followed followed(*launch, *failures[i], finding.launch->mangled, session);
     const auto found = followed.accesses ? access_by_code(*followed.accesses, followed.failed) : std::nullopt;
     if (!found || (finding.access && !may_be(*finding.access, found->access))) continue;
+    // A dump says at least as much of a pointer from memory.
+    if (finding.access && found->access.from_memory) continue;
     const std::optional<Access> dumped = std::exchange(finding.access, found->access);
     if (dumped) {
       finding.access->block = dumped->block;
       finding.access->thread = dumped->thread;
       finding.access->threads = dumped->threads;
     }
-    if (found->through->where.allocation != nullptr)
-      finding.access->allocation = allocation_of(*found->through, launch->process, resolve);
-    if (const session::Allocation* table = table_of(*found->through, followed.failed.words)) {
+    const analyse::OperationArgument* through = found->through;
+    if (through != nullptr && through->where.allocation != nullptr)
+      finding.access->allocation = allocation_of(*through, launch->process, resolve);
+    const session::Allocation* table = nullptr;
+    if (through != nullptr) table = table_of(*through, followed.failed.words);
+    if (found->table != nullptr) {
+      table = found->table->where.allocation;
+      Access to_table;
+      to_table.parameter = found->table->parameter;
+      to_table.parameter_byte = found->table->parameter_byte;
+      if (*to_table.parameter != 0) finding.access->table = through_words(to_table) + "'s memory";
+    }
+    if (table != nullptr && launch->node == nullptr) {
       add_last_write(*finding.access, launch->process, launch->operation, *table, resolve);
       if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
     }

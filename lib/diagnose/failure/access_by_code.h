@@ -1,7 +1,7 @@
 // Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
-// Works only if a single kernel can have failed. Considers only accesses that the kernel performs regardless of what
-// the memory contains. If a recorded copy filled a table of addresses, its contents are known. In the same way, finds
-// kernels that cannot have failed.
+// Works only if a single kernel can have failed, perhaps in a graph. Considers only accesses that the kernel performs
+// regardless of what the memory contains. If a recorded copy filled a table of addresses, its contents are known. In
+// the same way, finds kernels that cannot have failed.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,10 @@ struct FailedLaunch {
 
 struct AccessByCode {
   Access access;
-  const analyse::OperationArgument* through = nullptr;  // one of FailedLaunch::words
+  // One of FailedLaunch::words each; null if unknown. `table`: the pointer to memory from which the kernel read the
+  // failing pointer.
+  const analyse::OperationArgument* through = nullptr;
+  const analyse::OperationArgument* table = nullptr;
 };
 
 // Returns the access that must have failed. Returns nullopt if no access is certain to have failed, or if the accesses

@@ -1,3 +1,11 @@
+extern "C" __global__ void taken(float* pool, int* cursor, int n) { __shared__ int start; if (threadIdx.x == 0) start = atomicAdd(cursor, n); __syncthreads(); pool[start + threadIdx.x] = 1; }
+extern "C" __global__ void folded(const float* in, float* out) { __shared__ float part[256]; part[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x]; __syncthreads();
+#pragma unroll 1
+  for (int half = blockDim.x / 2; half > 0; half /= 2) { if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half]; __syncthreads(); } if (threadIdx.x == 0) out[blockIdx.x] = part[0]; }
+extern "C" __global__ void diagonal(const float* radius, int n, int4* list, int* count) { int a = blockIdx.x, b = blockIdx.y * blockDim.x + threadIdx.x; if (a >= b || b >= n || radius[a] + radius[b] < 1) return; list[atomicAdd(count, 1)] = make_int4(a, b, 0, 0); }
+extern "C" __global__ void handled(const float* const* rows, float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = rows[blockIdx.x][threadIdx.x]; }
+extern "C" __global__ void joined(const unsigned* halves, float* out) { unsigned long long address = (unsigned long long)halves[2 * blockIdx.x] << 32 | halves[2 * blockIdx.x + 1]; out[blockIdx.x * blockDim.x + threadIdx.x] = ((const float*)address)[threadIdx.x]; }
+extern "C" __global__ void fetched(const float* in, float* out, int at) { __shared__ float part[256]; asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"((unsigned)__cvta_generic_to_shared(&part[at])), "l"(in + threadIdx.x)); asm volatile("cp.async.wait_all;"); __syncthreads(); out[threadIdx.x] = part[threadIdx.x]; }
 #include <cstdint>
 struct Pack { int n; float* data[3]; float scale; };
 extern "C" __global__ void add(const float* a, const float* b, float* c, int n) { int i = blockIdx.x*blockDim.x+threadIdx.x; if (i<n) c[i]=a[i]+b[i]; }

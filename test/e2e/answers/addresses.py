@@ -111,6 +111,16 @@ def a_kernel_that_must_write_before_the_beginning_is_told_by_the_first_run(machi
     expect((access["relation"], access["distance"]), ("before", 160), "access")
 
 
+def a_node_of_a_graph_is_told_by_the_first_run(machine):
+    _with_disassembler(machine)
+    machine.plan("fault kernel=part__8_4")
+    machine.run(machine.build / "targets/race_kernels", CUBIN, "graph", "part__8_4:5000")
+    finding = machine.report()["findings"][0]
+    expect((finding["kind"], finding["launch"]["kernel"], finding["candidates"]), ("graph_node", "part__8_4", []), "node")
+    expect_in("according to their code, write__8() used only live memory", finding["evidence"]["because"], "evidence")
+    expect((finding["access"]["distance"], finding["cause"]["id"]), (4 * 5031 - 4096, "address-past-end"), "cause")
+
+
 def a_kernel_that_stays_inside_is_not_blamed(machine):
     _with_disassembler(machine)
     for what in ("part__8_4:992", "part__8_4:0", "write__8"):

@@ -44,6 +44,10 @@ TEST_CASE("an access past the end of the parameter's memory") {
     failed.finding.access->space = sass::Space::shared;
     CHECK(explain(failed)->id == "shared-out-of-range");
     CHECK(explain(failed)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
+    failed.finding.access->relation = Relation::unknown;
+    CHECK(id_of(failed) == "none");
+    failed.finding.access->outside = true;
+    CHECK(explain(failed)->text == "scale() reads memory outside its block's shared memory; the distance is unknown");
   }
   SUBCASE("no cause without an access") {
     failed.finding.access.reset();

@@ -75,6 +75,14 @@ struct Fixture {
   std::optional<FailedLaunch> launch;
 };
 
+sass::OpenAccess open_access(std::vector<std::uint32_t> words) {
+  sass::OpenAccess open;
+  open.kind = sass::AccessKind::store;
+  open.bytes = 4;
+  open.words = std::move(words);
+  return open;
+}
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Fixture, "an access far outside its allocation must have failed") {
@@ -408,7 +416,7 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
   word(kFirst + (1ull << 34));
   access(0, 0, 252);
   accesses.all_listed = true;
-  accesses.open = {{sass::AccessKind::store, 4, {8}}};
+  accesses.open = {open_access({8})};
   const auto found = run();
   REQUIRE(found);
   CHECK(found->access.outside);
@@ -420,7 +428,7 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
     CHECK_FALSE(run());
   }
   SUBCASE("unless another one may go through another pointer") {
-    accesses.open.push_back({sass::AccessKind::load, 4, {0}});
+    accesses.open.push_back(open_access({0}));
     CHECK_FALSE(run());
   }
   SUBCASE("unless the code cannot be followed") {
@@ -442,6 +450,71 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
   SUBCASE("unless an address is misaligned") { CHECK_FALSE(run(716)); }
 }
 
+TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, a pointer that the kernel read from memory is bad") {
+  allocation(kFirst, 4 * kMiB);
+  allocation(kFirst + (1ull << 34), 64 * kMiB);
+  word(kFirst);
+  word(kFirst + (1ull << 34));
+  access(0, 0, 252);
+  access(8, 0, 252);
+  accesses.all_listed = true;
+  sass::OpenAccess& open = accesses.open.emplace_back(open_access({}));
+  open.from_memory = true;
+  open.table = 8;
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.from_memory);
+  CHECK(found->access.by_code);
+  CHECK(found->access.kind == sass::AccessKind::store);
+  CHECK(found->access.relation == Relation::unknown);
+  CHECK_FALSE(found->access.parameter);
+  CHECK(found->through == nullptr);
+  REQUIRE(found->table);
+  CHECK(found->table->parameter == 2);
+  SUBCASE("of several tables, none is named") {
+    accesses.open.push_back(open);
+    accesses.open.back().table = 0;
+    REQUIRE(run());
+    CHECK(run()->table == nullptr);
+  }
+  SUBCASE("unless it may come from elsewhere") {
+    open.from_memory = false;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless another access may have failed") {
+    SUBCASE("that is open") { accesses.open.push_back(open_access({})); }
+    SUBCASE("that leaves its memory") { access(0, 0, 5 * kMiB); }
+    SUBCASE("whose memory is freed while the kernel may run") { record.allocations.front().freed = 20; }
+    SUBCASE("that is not listed") { accesses.all_listed = false; }
+    const auto other = run();
+    CHECK((!other || !other->access.from_memory));
+  }
+  SUBCASE("unless the error has other reasons, too") {
+    CHECK_FALSE(run(716));
+    CHECK_FALSE(run(719));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, one to shared memory has left it") {
+  allocation(kFirst, 4 * kMiB);
+  word(kFirst);
+  access(0, 0, 252);
+  accesses.all_listed = true;
+  sass::OpenAccess& open = accesses.open.emplace_back(open_access({}));
+  open.space = sass::Space::shared;
+  const auto found = run();
+  REQUIRE(found);
+  CHECK(found->access.outside);
+  CHECK(found->access.space == sass::Space::shared);
+  CHECK(found->access.bytes == 4);
+  SUBCASE("unless one to local memory may have failed") {
+    accesses.open.push_back(open);
+    accesses.open.back().space = sass::Space::local;
+    CHECK_FALSE(run());
+  }
+  SUBCASE("unless the error has other reasons, too") { CHECK_FALSE(run(719)); }
+}
+
 TEST_CASE_FIXTURE(Fixture, "an access that only some threads may make") {
   allocation(kFirst, 4 * kMiB);
   allocation(kFirst + (1ull << 34), 64 * kMiB);
@@ -459,7 +532,7 @@ TEST_CASE_FIXTURE(Fixture, "an access that only some threads may make") {
   SUBCASE("is harmless inside its memory") {
     may_access(0, 252);
     CHECK_FALSE(run());
-    accesses.open = {{sass::AccessKind::store, 4, {8}}};
+    accesses.open = {open_access({8})};
     CHECK(run()->access.parameter == 2);
   }
   SUBCASE("must have failed if no other can have failed") {

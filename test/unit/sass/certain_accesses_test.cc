@@ -1,6 +1,6 @@
 // Tests which accesses a launch is certain to make, and where others may lie. The code was compiled with nvcc:
 // certain.sm90.txt in test/data/sass from the kernels in test/gpu/addresses/cuda and some kernels in kernels.cu,
-// tables.sm90.txt from tables.cu, and branches.sm90.txt from the last ten kernels in kernels.cu.
+// tables.sm90.txt from tables.cu, and branches.sm90.txt from kernels in kernels.cu.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -481,6 +481,84 @@ TEST_CASE("an address that a kernel chooses between a parameter and memory is op
   CHECK(std::ranges::any_of(tabled.open, may_be_anywhere));
   const CertainAccesses linked = list.address().accesses("linked");
   CHECK(std::ranges::any_of(linked.open, may_be_anywhere));
+}
+
+TEST_CASE("an access to a block's own shared memory succeeds") {
+  constexpr std::uint32_t kSystems = 1024;
+  Launched folded({4, 1, 1}, {256, 1, 1});
+  folded.address().address();
+  const auto open_if = [](Launched launch, std::uint32_t shared_bytes) {
+    launch.values.shared_bytes = shared_bytes;
+    const CertainAccesses all = launch.accesses("folded");
+    CHECK(all.all_listed);
+    CHECK(all.accesses.size() + all.possible.size() >= 2);
+    return !all.open.empty();
+  };
+  CHECK_FALSE(open_if(folded, kSystems + 1024));
+  CHECK(open_if(folded, kSystems + 1020));
+  CHECK(open_if(folded, 0));
+  folded.values.block = {288, 1, 1};
+  CHECK(open_if(folded, kSystems + 1024));
+  SUBCASE("also on sm_80, where the index is scaled in the address") {
+    std::ifstream file(TEST_DATA "/sass/folded.sm80.txt");
+    const ByteRanges code(std::string(std::istreambuf_iterator<char>(file), {}), {0x160, 16}, Calls::harmless);
+    folded.values.block = {256, 1, 1};
+    folded.values.shared_bytes = 1024;
+    CHECK(code.certain(folded.values).only_these());
+    folded.values.block = {288, 1, 1};
+    CHECK_FALSE(code.certain(folded.values).only_these());
+  }
+  SUBCASE("and only the access through the pointer is open") {
+    Launched taken({70000, 1, 1}, {256, 1, 1});
+    taken.address().address().put(32768);
+    taken.values.shared_bytes = kSystems + 4;
+    const CertainAccesses all = taken.accesses("taken");
+    CHECK(all.all_listed);
+    REQUIRE(all.open.size() == 1);
+    CHECK(all.open.front().words == std::vector<std::uint32_t>{0});
+  }
+}
+
+TEST_CASE("a copy to shared memory is open, because its address there is not followed") {
+  Launched launch({1, 1, 1}, {256, 1, 1});
+  launch.address().address().put(300);
+  launch.values.shared_bytes = 2048;
+  const CertainAccesses all = launch.accesses("fetched");
+  CHECK(all.all_listed);
+  REQUIRE(all.open.size() == 1);
+  CHECK(all.open.front().words.empty());
+  CHECK_FALSE(all.open.front().from_memory);
+}
+
+TEST_CASE("where threads part at a diagonal, it is unknown which of them go on") {
+  const auto diagonal = [](std::uint32_t blocks, std::uint32_t rows) {
+    Launched launch({blocks, rows, 1}, {256, 1, 1});
+    return launch.address().put(8192).put(0).address().address().accesses("diagonal");
+  };
+  const CertainAccesses all = diagonal(8192, 32);
+  CHECK(all.all_listed);
+  CHECK(possible(all, 0, AccessKind::load) == Extent{0, 4 * 8191});
+  CHECK(possible(all, 24, AccessKind::atomic) == Extent{0, 0});
+  REQUIRE(all.open.size() == 1);
+  CHECK(all.open.front().words == std::vector<std::uint32_t>{16});
+  for (const std::uint32_t blocks : {1u, 2u, 7u, 40u}) {
+    for (const CertainAccess& access : diagonal(blocks, 1).accesses) CHECK(allows(all, access));
+  }
+}
+
+TEST_CASE("of a pointer from memory, it is known which parameter leads there") {
+  for (const char* kernel : {"handled", "joined"}) {
+    CAPTURE(std::string(kernel));
+    const CertainAccesses all = Launched({4, 1, 1}, {64, 1, 1}).address().address().accesses(kernel);
+    CHECK(all.all_listed);
+    CHECK(extent(all, 8, AccessKind::store) == Extent{0, 1020});
+    REQUIRE(all.open.size() == 1);
+    CHECK(all.open.front().from_memory);
+    CHECK(all.open.front().table == 0);
+  }
+  for (const OpenAccess& open : Launched({1, 1, 1}, {32, 1, 1}).address().address().accesses("tabled").open) {
+    CHECK_FALSE(open.from_memory);  // it may be the other parameter
+  }
 }
 
 // The index may reach past the thread's local memory.

@@ -24,3 +24,16 @@ TEST_CASE("a child that ends does not interrupt the disassembler") {
   ::sigaction(SIGCHLD, &before, nullptr);
   CHECK(text == "/*0000*/ EXIT ;\n");
 }
+
+TEST_CASE("a block's shared memory is known, unless blocks form clusters") {
+  const std::string file = cudadiag::supervise::read_cubin(TEST_DATA "/sass/shared.sm90.cubin", 1 << 20);
+  const auto image = cudadiag::evidence::ElfImage::read({file.data(), file.size()});
+  REQUIRE(image);
+  const auto shared_bytes = [&](const char* kernel) {
+    const auto code = cudadiag::supervise::kernel_code(*image, kernel);
+    return code ? code->shared_bytes : ~0u;
+  };
+  CHECK(shared_bytes("alone") == 1024 + 256 * 4);
+  CHECK(shared_bytes("grouped") == 0);
+  CHECK(shared_bytes("without") == 0);
+}
