@@ -12,7 +12,7 @@ WEAK = ("number", "array", "compared", "refused")  # kinds that only make a find
 
 
 def reported(messages, failed):
-    """Returns the message that lib/diagnose/passes.cc reports, or None."""
+    """Returns the message that lib/diagnose/unreported/non_finite.cc reports, or None."""
     messages = [each for each in messages if each["kind"] == "non_finite"]
     asked = {each["root"] for each in messages if each["state"] == "asked"}
     told = {}
