@@ -18,7 +18,7 @@
 #include "launch/isolation/isolation.h"
 #include "launch/signals.h"
 #include "report/text_layout.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 
 namespace cudadiag::command {
 

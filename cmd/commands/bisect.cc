@@ -24,7 +24,7 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "symbolize/source_file.h"
 #include "terminal.h"
 

@@ -16,7 +16,7 @@
 #include "run/rerun_speech.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "symbolize/device_testimony.h"
 #include "terminal.h"
 

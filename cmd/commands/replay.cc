@@ -25,7 +25,7 @@
 #include "sessions/session_choice.h"
 #include "shared_options.h"
 #include "supervise/reruns/replays.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

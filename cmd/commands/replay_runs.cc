@@ -17,7 +17,7 @@
 #include "diagnose/words.h"
 #include "launch/signals.h"
 #include "report/finding_text.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 
 namespace cudadiag::command {
 namespace {

@@ -17,7 +17,7 @@
 #include "report/rerun_text.h"
 #include "session/pass_files.h"
 #include "session/session_folders.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -15,7 +15,7 @@
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"
-#include "supervise/python_requests.h"
+#include "supervise/hook_requests.h"
 #include "supervise/reruns/passes.h"
 #include "terminal.h"
 

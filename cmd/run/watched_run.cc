@@ -19,18 +19,18 @@
 
 #include "base/processes.h"
 #include "diagnose/words.h"
-#include "launch/gpus.h"
+#include "launch/gpu_facts.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
 #include "run/reruns_after_run.h"
 #include "run/run_report.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
-#include "supervise/python_requests.h"
+#include "supervise/hook_requests.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/run_watch.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

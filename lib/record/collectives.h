@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "wire/collective.h"
 

@@ -17,7 +17,7 @@
 
 #include "record/calls/failures.h"
 #include "record/collectives.h"
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "record/process.h"
 #include "record/python/refusals.h"

@@ -16,7 +16,7 @@
 #include <initializer_list>
 #include <new>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/earlier_areas.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "record/calls/failures.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"

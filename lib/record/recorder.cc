@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "record/calls/failures.h"
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/python/refusals.h"
 #include "record/this_thread.h"
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/driver_api.h"
 #include "record/hooks/cupti_api.h"
-#include "record/hooks/driver_api.h"
 #include "record/hooks/hooks.h"
 #include "record/hooks/runtimes.h"
 #include "record/output/interner.h"

@@ -31,7 +31,7 @@
 #include "evidence/device_code.h"
 #include "session/plain_file.h"
 #include "session/session_folders.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"
 #include "wire/fat_binary.h"
 

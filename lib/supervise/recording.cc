@@ -22,7 +22,7 @@
 #include "supervise/kernel_code.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/gpu_dumps.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"
 
@@ -355,7 +355,7 @@ void Recording::note_end(const RunEnd& end) {
 
 void Recording::store_created() {
   if (!beginning_ || !writer_ || (state().analysis().failures.empty() && !races_)) return;
-  const FoldersAtStart::Since since = beginning_->since(session_);
+  const ProgramFolders::Since since = beginning_->since(session_);
   const std::string text = written(since);
   if (text.empty()) return;
   auto failure = writer_->store_text(writer_->pass_folder() / session::kCreatedFile, text);

@@ -13,8 +13,7 @@
 
 namespace cudadiag::diagnose {
 
-// Builds a finding from one failure: its lines, operation, arguments and memory. Facts from other runs and other
-// findings are added later (diagnosis.cc).
+// Facts from other runs and other findings are added later (diagnosis.cc).
 Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 // Returns a finding about this process. Only its kind and its title are set.

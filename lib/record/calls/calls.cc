@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/calls/call_rules.h"
+#include "record/calls/memory_and_graph_calls.h"
 
 namespace cudadiag::record {
 

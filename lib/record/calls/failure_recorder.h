@@ -9,8 +9,8 @@
 
 #include "record/calls/calls.h"
 #include "record/calls/failures.h"
+#include "record/driver_api.h"
 #include "record/graphs/captures.h"
-#include "record/hooks/driver_api.h"
 #include "record/operations/operation_recorder.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "record/calls/calls.h"
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"

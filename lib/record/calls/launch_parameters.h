@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "record/calls/calls.h"
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "record/calls/calls.h"
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/operations/site_finder.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"

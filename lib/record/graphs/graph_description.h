@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/output/interner.h"
 
 namespace cudadiag::record {

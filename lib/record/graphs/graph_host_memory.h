@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/memory/copy_sources.h"
 #include "record/operations/threads.h"
 #include "wire/race_record.h"

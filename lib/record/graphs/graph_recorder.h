@@ -8,9 +8,9 @@
 
 #include <cstdint>
 
+#include "record/driver_api.h"
 #include "record/graphs/graph_markers.h"
 #include "record/graphs/graphs.h"
-#include "record/hooks/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/memory/race_records.h"
 #include "record/operations/site_finder.h"

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/call_rules.h"
+#include "record/calls/memory_and_graph_calls.h"
+#include "record/driver_api.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graph_markers.h"
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/memory/allocations.h"
 #include "record/output/interner.h"
 

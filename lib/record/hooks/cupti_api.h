@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

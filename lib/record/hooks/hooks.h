@@ -17,9 +17,9 @@
 #include <string_view>
 #include <utility>
 
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
 #include "record/hooks/redirection.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

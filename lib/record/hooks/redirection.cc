@@ -14,8 +14,8 @@
 #include <climits>
 #include <span>
 
-#include "record/guest.h"
 #include "record/hooks/wrapper.h"
+#include "record/libc_substitutes.h"
 #include "record/stacks/symbols.h"
 #include "wire/names.h"
 

@@ -9,8 +9,8 @@
 #include <climits>
 #include <span>
 
-#include "record/guest.h"
 #include "record/hooks/redirection.h"
+#include "record/libc_substitutes.h"
 #include "record/stacks/modules.h"
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"

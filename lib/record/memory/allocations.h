@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "wire/tables.h"
 

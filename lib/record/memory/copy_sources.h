@@ -42,8 +42,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/operations/threads.h"
 
 namespace cudadiag::record {

@@ -1,6 +1,6 @@
 #include "record/memory/memory_recorder.h"
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {

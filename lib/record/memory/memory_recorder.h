@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "record/calls/call_rules.h"
 #include "record/calls/calls.h"
-#include "record/hooks/driver_api.h"
+#include "record/calls/memory_and_graph_calls.h"
+#include "record/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/memory/race_records.h"
 #include "record/operations/operation_recorder.h"

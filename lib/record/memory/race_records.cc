@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "wire/tables.h"

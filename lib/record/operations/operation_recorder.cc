@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

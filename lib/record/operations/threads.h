@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "record/graphs/graph_markers.h"
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "record/stacks/stack_shapes.h"
 #include "record/stacks/unwinder.h"

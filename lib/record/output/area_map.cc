@@ -20,7 +20,7 @@
 #include <optional>
 #include <string_view>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/earlier_areas.h"
 #include "wire/environment.h"
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "wire/area.h"
 #include "wire/pass_files.h"

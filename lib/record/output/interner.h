@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"
 #include "wire/intern.h"

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/stacks/symbols.h"
 #include "wire/operation.h"
 

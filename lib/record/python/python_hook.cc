@@ -13,7 +13,7 @@
 #include <climits>
 
 #include "python/hook_sources.h"
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/rerun/exclusive_wait.h"
 #include "record/this_thread.h"
 #include "wire/environment.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

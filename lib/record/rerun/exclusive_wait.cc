@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

@@ -16,7 +16,7 @@
 
 #include "record/calls/failures.h"
 #include "record/calls/launch_parameters.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"

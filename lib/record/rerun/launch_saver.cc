@@ -15,7 +15,7 @@
 #include <new>
 #include <utility>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/rerun/image_reader.h"
 #include "record/rerun/node_saver.h"
 

@@ -10,7 +10,7 @@
 
 #include "record/calls/calls.h"
 #include "record/calls/launch_parameters.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"

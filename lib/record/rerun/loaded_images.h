@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/output/id_table.h"
 #include "record/rerun/image_reader.h"
 

@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/call_rules.h"
 #include "record/calls/launch_parameters.h"
+#include "record/calls/memory_and_graph_calls.h"
+#include "record/driver_api.h"
 #include "record/graphs/graph_description.h"
-#include "record/guest.h"
-#include "record/hooks/driver_api.h"
+#include "record/libc_substitutes.h"
 #include "record/output/interner.h"
 #include "record/rerun/launch_saver.h"
 #include "wire/rerun.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/stacks/stack_shapes.h"
 
 struct link_map;

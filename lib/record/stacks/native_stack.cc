@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 namespace cudadiag::record {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 #include "record/operations/threads.h"
 
 namespace cudadiag::record {

@@ -13,10 +13,10 @@
 #include "diagnose/failure/external_findings.h"
 #include "diagnose/hook_values.h"
 #include "session/process_record.h"
-#include "supervise/python_requests.h"
+#include "supervise/hook_requests.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/replays.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"
 #include "wire/environment.h"
 

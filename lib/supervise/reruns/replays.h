@@ -22,7 +22,7 @@
 #include "session/session.h"
 #include "session/session_writer.h"
 #include "supervise/reruns/rerun.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 
 namespace cudadiag::supervise {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "analyse/first_failure.h"
-#include "launch/gpus.h"
+#include "launch/gpu_facts.h"
 #include "launch/isolation/isolation.h"
 #include "session/ownership.h"
 #include "session/session_folders.h"

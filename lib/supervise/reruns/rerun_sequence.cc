@@ -11,11 +11,11 @@
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "supervise/folders_at_start.h"
-#include "supervise/python_requests.h"
+#include "supervise/hook_requests.h"
+#include "supervise/program_folders.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::supervise {
@@ -99,7 +99,7 @@ class RerunSequence {
   void note_beginning(RerunResult& result) {
     std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(result.not_hidden, path) > 0; });
     seen_.insert(seen_.end(), result.not_hidden.begin(), result.not_hidden.end());
-    FoldersAtStart::Since all = since_;
+    ProgramFolders::Since all = since_;
     all.changed.insert(all.changed.end(), seen_.begin(), seen_.end());
     for (const auto& path : otherwise(all)) result.pass.otherwise.push_back(path.string());
     if (!hides_) return;
@@ -391,7 +391,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  FoldersAtStart::Since since_;              // reruns do not see what it lists as made
+  ProgramFolders::Since since_;              // reruns do not see what it lists as made
   std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;
   std::string note_;  // about since_

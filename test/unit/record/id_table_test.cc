@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "record/guest.h"
+#include "record/libc_substitutes.h"
 
 using cudadiag::record::IdTable;
 using cudadiag::record::leading_number;

@@ -1,4 +1,4 @@
-#include "supervise/python_requests.h"
+#include "supervise/hook_requests.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "record/hooks/driver_api.h"
+#include "record/driver_api.h"
 
 #include <dlfcn.h>
 

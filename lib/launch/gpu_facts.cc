@@ -1,4 +1,4 @@
-#include "launch/gpus.h"
+#include "launch/gpu_facts.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

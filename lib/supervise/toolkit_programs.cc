@@ -1,4 +1,4 @@
-#include "supervise/toolkit.h"
+#include "supervise/toolkit_programs.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

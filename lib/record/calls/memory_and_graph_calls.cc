@@ -1,4 +1,4 @@
-#include "record/calls/call_rules.h"
+#include "record/calls/memory_and_graph_calls.h"
 
 namespace cudadiag::record {
 namespace {
