@@ -203,7 +203,8 @@ class WatchedRun {
       guarded([&] { offer_reruns(recording_, *report_, options_, input_, *relay_); });
     }
     if (!found_any()) guarded([&] { report_->drop_if_clean(); });
-    if (!options_.json.empty()) guarded([&] { write_json_file(report_->report(), options_.json); });
+    const bool stored = recording_.keeps_session() && recording_.is_whole();
+    if (!options_.json.empty()) guarded([&] { write_json_file(report_->report(), options_.json, stored); });
     if (recording_.writer() != nullptr && !options_.rerun.keep_core) {
       guarded([&] { supervise::drop_large_dumps(recording_.session(), *recording_.writer()); });
     }

@@ -346,12 +346,13 @@ void empty_older_report(const std::string& path) {
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
-void write_json_file(const diagnose::Diagnosis& report, const std::string& path) {
+void write_json_file(const diagnose::Diagnosis& report, const std::string& path, bool stored) {
   const auto failure = base::write_output_file(path, report::write_json(report), base::Earlier::replaced);
   if (!failure) return;
-  say(fmt::format(
-      "cannot write the report to {}: {}; {} run: cudadiag report --json", path, failure->why,
-      session::is_for_lack_of_room(failure->error) ? "free some space, then" : "choose a writable file, or"));
+  const bool full = session::is_for_lack_of_room(failure->error);
+  say(fmt::format("cannot write the report to {}: {}; {}{}", path, failure->why,
+                  full ? "free some space" : "choose a writable file",
+                  stored ? fmt::format("{} run: cudadiag report --json", full ? ", then" : ", or") : ""));
 }
 
 report::Redaction own_names(const session::Session& session) {

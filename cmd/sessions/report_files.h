@@ -34,8 +34,9 @@ void print_unfinished(diagnose::SessionState& state, bool kept);
 // Empties the report of an earlier run, so that nobody mistakes it for the report of this run if this run ends early.
 void empty_older_report(const std::string& path);
 
-// Writes the report to the file. If the file cannot be written, prints the reason.
-void write_json_file(const diagnose::Diagnosis& report, const std::string& path);
+// Writes the report to the file. If the file cannot be written, prints the reason. `stored`: the session has all of the
+// report.
+void write_json_file(const diagnose::Diagnosis& report, const std::string& path, bool stored);
 
 // Returns the names to remove from a report before the user shares it: the user's home folders and user names, the name
 // of this host, and the name of the session's host.

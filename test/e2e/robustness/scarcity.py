@@ -34,7 +34,9 @@ def full_disk_under_the_sessions(machine):
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
     for size, first in (("16k", ""), ("1m", f"head -c 1016K /dev/zero > {machine.state}/full")):
-        recorded, status, said = _with_a_disk(machine, size, first, "--", faulty_program)
+        recorded, status, said = _with_a_disk(machine, size, first, "--json", "/dev/full", "--", faulty_program)
+        # The session has no report that could be printed instead.
+        expect_in("/dev/full: No space left on device; free some space\n", recorded.stderr, "--json")
         expect((status, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
         expect_in("illegal memory access (700)", recorded.stderr, "report")
         expect_in("cudadiag: the session is incomplete: ", recorded.stderr, "message")
