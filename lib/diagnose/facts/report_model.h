@@ -375,7 +375,7 @@ struct Hang {
   bool write_queued = false;            // the write that it waits for is queued on a stream
 };
 
-// What other tools found, in reruns of their own.
+// The results of other tools. Each tool has its own rerun.
 struct OtherTools {
   std::optional<Memory> memory;         // from compute-sanitizer
   std::vector<std::string> witnesses;   // one sentence for each finding
@@ -388,7 +388,7 @@ struct Finding {
     return std::ranges::find(source.changed, location.nearest().file) != source.changed.end();
   }
 
-  // What failed, in which process.
+  // The failure and its process.
   analyse::Kind kind = analyse::Kind::async_error;
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
@@ -434,7 +434,7 @@ struct Finding {
   std::optional<Cause> cause;
   std::vector<std::string> fix;
 
-  // What reruns saved or watched.
+  // Saved calls and launches, and the values of watched lines.
   std::optional<Inputs> inputs;
   std::optional<SavedLaunch> saved_launch;
   std::vector<Watched> watched;            // oldest first

@@ -70,8 +70,7 @@ struct RerunRequest {
 
 struct RerunDecision {
   enum class Kind { start, ask, decline };
-  // What the user can do after a refusal: rerun the command with or without isolation, or get a dump from the next run
-  // of the whole job.
+  // The advice after a refusal: rerun the command, with or without isolation, or get a dump from the job's next run.
   enum class Advice { bisect_isolated, bisect, once };
   Kind kind = Kind::start;
   std::optional<RerunObstacle> obstacle{};  // why the command is not rerun
