@@ -228,12 +228,13 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   }
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
     failure.evidence.add(
-        "the parameters of some nodes have changed since the capture, but the report shows the kernels that were "
+        "the parameters of some nodes may have changed since the capture, but the report shows the kernels that were "
         "captured");
   }
   if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
-    failure.evidence.add(Fact::weaker,
-                         "calls changed the parameters of some nodes, and not all of these calls were recorded");
+    failure.evidence.add(
+        Fact::weaker,
+        "calls or kernels may have changed the parameters of some nodes, and not all of these changes were recorded");
   }
 }
 

@@ -60,6 +60,7 @@ bool DriverApi::load() {
   resolve(library, graph_get_edges, "cuGraphGetEdges_v2");
   resolve(library, graph_node_get_type, "cuGraphNodeGetType");
   resolve(library, graph_kernel_node_get_params, "cuGraphKernelNodeGetParams_v2");
+  resolve(library, graph_kernel_node_get_attribute, "cuGraphKernelNodeGetAttribute");
   resolve(library, graph_child_get_graph, "cuGraphChildGraphNodeGetGraph");
   resolve(library, graph_memcpy_node_get_params, "cuGraphMemcpyNodeGetParams");
   resolve(library, graph_memset_node_get_params, "cuGraphMemsetNodeGetParams");
@@ -93,7 +94,6 @@ void SavingApi::load() {
   resolve(graph_destroy, "cuGraphDestroy");
   resolve(graph_node_set_enabled, "cuGraphNodeSetEnabled");
   resolve(graph_node_get_enabled, "cuGraphNodeGetEnabled");
-  resolve(graph_kernel_node_get_attribute, "cuGraphKernelNodeGetAttribute");
 }
 
 }  // namespace cudadiag::record

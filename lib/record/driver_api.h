@@ -55,12 +55,14 @@ struct DriverApi {
   CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*, size_t*) = nullptr;  // _v2: 12.3
   CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType*) = nullptr;                               // 10.0
   CUresult (*graph_kernel_node_get_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;              // _v2: 12.0
-  CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph*) = nullptr;                                     // 10.0
-  CUresult (*graph_memcpy_node_get_params)(CUgraphNode, CUDA_MEMCPY3D*) = nullptr;                        // 10.0
-  CUresult (*graph_memset_node_get_params)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) = nullptr;              // 10.0
-  CUresult (*graph_host_node_get_params)(CUgraphNode, CUDA_HOST_NODE_PARAMS*) = nullptr;                  // 10.0
-  CUresult (*graph_event_record_node_get_event)(CUgraphNode, CUevent*) = nullptr;                         // 11.1
-  CUresult (*graph_event_wait_node_get_event)(CUgraphNode, CUevent*) = nullptr;                           // 11.1
+  CUresult (*graph_kernel_node_get_attribute)(CUgraphNode, CUlaunchAttributeID,
+                                              CUlaunchAttributeValue*) = nullptr;             // 11.0
+  CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph*) = nullptr;                         // 10.0
+  CUresult (*graph_memcpy_node_get_params)(CUgraphNode, CUDA_MEMCPY3D*) = nullptr;            // 10.0
+  CUresult (*graph_memset_node_get_params)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) = nullptr;  // 10.0
+  CUresult (*graph_host_node_get_params)(CUgraphNode, CUDA_HOST_NODE_PARAMS*) = nullptr;      // 10.0
+  CUresult (*graph_event_record_node_get_event)(CUgraphNode, CUevent*) = nullptr;             // 11.1
+  CUresult (*graph_event_wait_node_get_event)(CUgraphNode, CUevent*) = nullptr;               // 11.1
 
   CUresult (*graph_node_get_dependents)(CUgraphNode, CUgraphNode*, CUgraphEdgeData*, size_t*) = nullptr;  // _v2: 12.3
   CUresult (*graph_add_batch_mem_op_node)(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
@@ -113,8 +115,6 @@ struct SavingApi {
   CUresult (*graph_destroy)(CUgraph) = nullptr;                                                  // 10.0
   CUresult (*graph_node_set_enabled)(CUgraphExec, CUgraphNode, unsigned) = nullptr;              // 11.6
   CUresult (*graph_node_get_enabled)(CUgraphExec, CUgraphNode, unsigned*) = nullptr;             // 11.6
-  CUresult (*graph_kernel_node_get_attribute)(CUgraphNode, CUlaunchAttributeID,
-                                              CUlaunchAttributeValue*) = nullptr;  // 11.0
 };
 
 }  // namespace cudadiag::record

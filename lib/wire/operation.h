@@ -197,9 +197,10 @@ inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
-  kGraphAltered = 1,    // after the graph was described, nodes were disabled or given different kernels or dimensions
+  kGraphAltered = 1,    // nodes were disabled or given different kernels or dimensions after the graph was described,
+                        // or kernels may change them
   kGraphRepointed = 2,  // nodes were given new parameters: earlier descriptions of their pointers may be wrong
-  kGraphUntold = 4,     // for some of these nodes, it is unknown which call changed them
+  kGraphUntold = 4,     // for some of these nodes, it is unknown what changed them
 };
 
 // PyTorch's autograd numbers the nodes of a thread's graph as it creates them. It creates an operator's node just

@@ -151,8 +151,9 @@ struct CUgraphNode_st {
   sim::Op op;
   std::vector<CUgraphNode> dependencies;
   CUgraph graph = nullptr;
-  std::shared_ptr<CUgraph_st> child;                      // for a conditional node, its body, which always runs
-  CUgraph body = nullptr;                                 // phGraph_out points here
+  std::shared_ptr<CUgraph_st> child;  // for a conditional node, its body, which always runs
+  CUgraph body = nullptr;             // phGraph_out points here
+  bool device_updatable = false;
   std::shared_ptr<void> life = std::make_shared<char>();  // expires with the node
 };
 

@@ -1,5 +1,5 @@
 // `race_kernels CUBIN FIRST SECOND`: two kernels on two streams get the same buffer. FIRST may be `graph`, with the two
-// kernels on separate branches. Further CUBINs are loaded first, one after the other. For `file:CUBIN`, the driver reads
+// kernels on separate branches. In `graph_updatable`, kernels may change its nodes. Further CUBINs are loaded first, one after the other. For `file:CUBIN`, the driver reads
 // the file.
 #include <cstring>
 #include <fstream>
@@ -61,7 +61,8 @@ struct Program : Driver {
 int main(int, char** arguments) {
   Program program(arguments[1], arguments + 4);
   CUstream a = program.stream(), b = program.stream();
-  const bool graph = std::strcmp(arguments[2], "graph") == 0;
+  const bool updatable = std::strcmp(arguments[2], "graph_updatable") == 0;
+  const bool graph = updatable || std::strcmp(arguments[2], "graph") == 0;
   CUevent fork = nullptr, join = nullptr;
   CUgraph captured = nullptr;
   CUgraphExec exec = nullptr;
@@ -78,6 +79,15 @@ int main(int, char** arguments) {
     CHECK(cuEventRecord(join, b));
     CHECK(cuStreamWaitEvent(a, join, 0));
     CHECK(cuStreamEndCapture(a, &captured));
+    if (updatable) {
+      std::size_t count = 2;
+      CUgraphNode nodes[2] = {};
+      CHECK(cuGraphGetNodes(captured, nodes, &count));
+      CUkernelNodeAttrValue value = {};
+      value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+      for (CUgraphNode node : nodes)
+        CHECK(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value));
+    }
     CHECK(cuGraphInstantiate(&exec, captured, 0));
     CHECK(cuGraphLaunch(exec, a));
   }

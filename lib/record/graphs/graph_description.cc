@@ -108,6 +108,14 @@ bool GraphDescription::may_not_run(std::size_t node) {
   return false;
 }
 
+bool GraphDescription::is_device_updatable(std::size_t node) const {
+  CUlaunchAttributeValue value = {};
+  return driver_.graph_kernel_node_get_attribute != nullptr &&
+         driver_.graph_kernel_node_get_attribute(handles_[node], CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE,
+                                                 &value) == CUDA_SUCCESS &&
+         value.deviceUpdatableKernelNode.deviceUpdatable != 0;
+}
+
 std::uint32_t GraphDescription::index_of(CUgraphNode node, std::size_t level_size) const {
   const Place *begin = places_, *end = begin + level_size;
   const Place* place =
@@ -121,6 +129,7 @@ void GraphDescription::fill(std::size_t node, Interner& interner) {
       driver_.graph_kernel_node_get_params(handles_[node], &kernel) != CUDA_SUCCESS) {
     return;
   }
+  device_updatable_ |= is_device_updatable(node);
   const auto narrow = [](unsigned value) { return static_cast<std::uint16_t>(std::min(value, 0xffffu)); };
   std::byte* to = record(node);
   wire::store(to, intern::kNodeGridX, kernel.gridDimX);

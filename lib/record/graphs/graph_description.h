@@ -62,6 +62,10 @@ class GraphDescription {
   // Returns true if the node is in the body of a conditional node, which may be skipped at run time.
   bool may_not_run(std::size_t node);
   bool has_programmatic_edges() const { return programmatic_; }
+  // Kernels may change the parameters and the grid of such a node, or skip it. The driver does not report what they
+  // changed.
+  bool is_device_updatable(std::size_t node) const;
+  bool has_device_updatable_nodes() const { return device_updatable_; }
   std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }
   std::span<const std::byte> records() const { return {records_, count_ * wire::intern::kGraphNodeSize}; }
   std::span<const GraphEdge> edges() const { return {edges_, edge_count_}; }
@@ -89,7 +93,7 @@ class GraphDescription {
   CUgraphEdgeData* edge_data_ = nullptr;
   GraphEdge* edges_ = nullptr;
   std::size_t count_ = 0, edge_count_ = 0;
-  bool programmatic_ = false;
+  bool programmatic_ = false, device_updatable_ = false;
 };
 
 // Which nodes of a graph must have finished before a given node may begin.

@@ -148,6 +148,7 @@ void GraphPointers::read(GraphDescription& graph, std::uint32_t id, Interner& in
   for (std::size_t node = 0; node < graph.size(); ++node) {
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
+    if (type == graph_node::kKernel && graph.has_device_updatable_nodes() && graph.is_device_updatable(node)) continue;
     const auto each = [&](std::uint16_t offset, std::uint64_t address, std::size_t size) {
       const auto at = static_cast<std::uint32_t>(node);
       const bool live = add({at, offset, size != kWord, address, 0, 0});
@@ -280,6 +281,7 @@ Graphs::Made Graphs::describe(const GraphCall& call, std::uint32_t site) {
   Made made;
   made.graph = id;
   made.ends = allocations_->ends();
+  if (description.has_device_updatable_nodes()) made.flags = operation::kGraphAltered | operation::kGraphUntold;
   GraphPointers pointers(*driver_, *allocations_);
   pointers.read(description, id, *interner_);
   keep(description, pointers.pointers(), made);
@@ -320,6 +322,7 @@ void Graphs::take_stale(Exec& exec, StalePointers& stale) {
 
 void Graphs::take(Exec& exec, const Made& made) {
   exec.described = exec.replay.graph = made.graph;
+  exec.replay.flags = made.flags;
   exec.first_node = made.first_node;
   exec.nodes = made.nodes;
   exec.last_set = 0;
@@ -352,7 +355,7 @@ void Graphs::updated(const GraphCall& call) {
     // Calls still refer to the nodes by the handles of the graph from which the executable graph was instantiated. We
     // cannot tell which nodes of the new graph they mean.
     known->nodes = 0;
-    known->replay.flags = operation::kGraphRepointed;
+    known->replay.flags |= operation::kGraphRepointed;
   }
 }
 

@@ -77,7 +77,8 @@ class GraphPointers {
   GraphPointers(const GraphPointers&) = delete;
   GraphPointers& operator=(const GraphPointers&) = delete;
 
-  // Also stores the parameters of the graph's first kernel nodes. `id`: the graph's intern id.
+  // Also stores the parameters of the graph's first kernel nodes. Omits nodes that kernels may change.
+  // `id`: the graph's intern id.
   void read(GraphDescription& graph, std::uint32_t id, Interner& interner);
   std::span<const GraphPointer> pointers() const { return {pointers_, count_}; }
 
@@ -179,6 +180,7 @@ class Graphs {
   // The parts of an executable graph. `graph` is 0 if the description did not fit, or if the driver did not report it.
   struct Made {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
+    std::uint32_t flags = 0;  // wire::operation::GraphFlag
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
   };
   // Call this after `call` has instantiated or updated the executable graph.

@@ -217,7 +217,8 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
     CUDA_HOST_NODE_PARAMS host = {};
     CUevent event = nullptr;
     CUgraphNode handle = description.handle(node);
-    if (type == CU_GRAPH_NODE_TYPE_KERNEL && driver_->graph_kernel_node_get_params != nullptr &&
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL && !description.is_device_updatable(node) &&
+        driver_->graph_kernel_node_get_params != nullptr &&
         driver_->graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS) {
       ParameterWords::Found found;
       const auto function = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);

@@ -158,7 +158,7 @@ void RaceRecords::sampled_graph(CUgraphExec exec, CUgraph graph, Interner& inter
     Call call;
     switch (type) {
       case CU_GRAPH_NODE_TYPE_KERNEL:
-        traits.reaches_host = driver_->graph_kernel_node_get_params == nullptr ||
+        traits.reaches_host = description.is_device_updatable(i) || driver_->graph_kernel_node_get_params == nullptr ||
                               driver_->graph_kernel_node_get_params(node, &kernel) != CUDA_SUCCESS ||
                               may_reach_host(kernel);
         break;

@@ -301,13 +301,13 @@ void FollowedGraphs::read_launch(FollowedGraph& graph, const CUDA_KERNEL_NODE_PA
 
 void FollowedGraphs::read_attributes(FollowedGraph& graph, CUgraphNode node) const {
   NodeLaunch& to = graph.parts->launch;
-  if (sources_.api.graph_kernel_node_get_attribute == nullptr) return;
+  if (sources_.driver.graph_kernel_node_get_attribute == nullptr) return;
   for (const CUlaunchAttributeID id : {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                        CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE}) {
     CUlaunchAttribute attribute = {};
     attribute.id = id;
     const CUlaunchAttributeValue none = {};
-    if (sources_.api.graph_kernel_node_get_attribute(node, id, &attribute.value) != CUDA_SUCCESS) continue;
+    if (sources_.driver.graph_kernel_node_get_attribute(node, id, &attribute.value) != CUDA_SUCCESS) continue;
     if (memcmp(&attribute.value, &none, sizeof none) == 0) continue;
     if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       const auto& cluster = attribute.value.clusterDim;

@@ -121,6 +121,14 @@ def a_node_of_a_graph_is_told_by_the_first_run(machine):
     expect((finding["access"]["distance"], finding["cause"]["id"]), (4 * 5031 - 4096, "address-past-end"), "cause")
 
 
+def recorded_parameters_of_a_node_that_kernels_may_change_prove_nothing(machine):
+    _with_disassembler(machine)
+    machine.plan("fault kernel=part__8_4")
+    machine.run(machine.build / "targets/race_kernels", CUBIN, "graph_updatable", "part__8_4:5000")
+    finding = machine.report()["findings"][0]
+    expect((finding["access"], finding["cause"], finding["launch"]["grid"]), (None, None, [0, 0, 0]), "access, cause and grid")
+
+
 def a_kernel_that_stays_inside_is_not_blamed(machine):
     _with_disassembler(machine)
     for what in ("part__8_4:992", "part__8_4:0", "write__8"):

@@ -208,6 +208,21 @@ SIM_API(cuGraphKernelNodeGetParams_v2, driver, (CUgraphNode hNode, CUDA_KERNEL_N
   return CUDA_SUCCESS;
 }
 
+SIM_API(cuGraphKernelNodeSetAttribute, driver,
+        (CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue* value), (hNode, attr, value)) {
+  if (attr != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) return CUDA_ERROR_INVALID_VALUE;
+  hNode->device_updatable = value->deviceUpdatableKernelNode.deviceUpdatable != 0;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphKernelNodeGetAttribute, driver,
+        (CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue* value_out), (hNode, attr, value_out)) {
+  if (attr != CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) return CUDA_ERROR_INVALID_VALUE;
+  *value_out = {};
+  value_out->deviceUpdatableKernelNode.deviceUpdatable = hNode->device_updatable;
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuGraphMemsetNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams),
         (hNode, nodeParams)) {
   if (hNode->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;

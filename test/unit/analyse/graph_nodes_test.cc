@@ -247,7 +247,8 @@ TEST_CASE("if not every change was recorded, the line is at most the likeliest")
   const auto failure = replayed.failure();
   CHECK(failure.evidence.grade() == Grade::inferred);
   CHECK(failure.evidence.text().ends_with(
-      "; calls changed the parameters of some nodes, and not all of these calls were recorded"));
+      "; calls or kernels may have changed the parameters of some nodes, and not all of these changes were "
+      "recorded"));
 }
 
 // ---- Saving a node in a rerun
