@@ -197,6 +197,10 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
       plan.isolated ? "in isolation, so it changes no files: " : "without isolation, so it can write files: ";
   say(std::string("running the command again ") + how + command_line(session.manifest));
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
+  if (session.manifest.ranks > 1) {
+    say(fmt::format("the first run was one of {} ranks of a job, which this rerun does not start",
+                    session.manifest.ranks));
+  }
   if (const auto edited = symbolize::rewritten_files(session); !edited.empty()) {
     say(edited.front() + (edited.size() == 1 ? "" : fmt::format(" and {} more files", edited.size() - 1)) +
         " changed after the first run, so a rerun cannot prove what failed in that run");

@@ -365,7 +365,7 @@ class Asking {
         break;
       }
       // Prints the question again after Ctrl-Z and fg, because it may have scrolled away.
-      if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
+      if (Clock::now() - before > std::chrono::seconds(1)) write_error_text('\r' + text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }

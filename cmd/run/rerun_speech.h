@@ -16,7 +16,7 @@
 namespace cudadiag::command {
 
 inline constexpr const char* kMpsWarning =
-    "this GPU is shared through MPS: a rerun that fails can end the other programs on it";
+    "this GPU may be shared through MPS: a rerun that fails can end the other programs on it";
 
 // Returns the reason that completes "the command was not rerun, because ...".
 std::string sentence(const supervise::RerunObstacle& obstacle);

@@ -38,7 +38,7 @@ class RerunsAfterRun {
   }
 
   void make() {
-    if (!is_wanted()) return;
+    if (!is_wanted()) return explain_hang();
     if (!recording_.keeps_session()) {
       if (!report_.findings()) return;
       return say(std::string("cannot rerun the command to prove this: no session could be stored") +
@@ -60,6 +60,14 @@ class RerunsAfterRun {
   bool is_wanted() const {
     if (options_.rerun_mode == supervise::RerunMode::never && !for_hang_dump_) return false;
     return supervise::wants_reruns(known());
+  }
+
+  // A rerun would hang as well. It helps only if the user requested a dump of the hang.
+  void explain_hang() const {
+    const bool asked =
+        options_.rerun_mode == supervise::RerunMode::always || options_.rerun_mode == supervise::RerunMode::ask;
+    if (!asked || !recording_.hung() || is_quiet()) return;
+    say("the command was not rerun, because it hung; to rerun it for a GPU core dump of the hang: --on-hang=dump");
   }
 
   supervise::Known known() const { return supervise::known(session_, recording_.state(), plan_); }
@@ -130,6 +138,10 @@ class RerunsAfterRun {
     if (supervise::may_end_other_programs(session_)) say(kMpsWarning);
     // RerunSpeech announces a rerun for the dump of a hang, with its time limit.
     if (!for_hang_dump_) say(announcement(outlook()));
+    if (!session_.manifest.input_read) return;
+    if (const std::string obstacle = input_.obstacle(); !obstacle.empty()) {
+      say("the rerun gets no input, because " + obstacle);
+    }
   }
 
   // Prints why the command is not rerun, and how the user can rerun it.
@@ -151,7 +163,10 @@ class RerunsAfterRun {
         diagnose::bisect_command(named ? session_.folder.string() : "", session_.manifest.input_read,
                                  isolated ? diagnose::kIsolated : "") +
         (isolated ? "" : diagnose::kNotIsolated);
-    say(why.empty() ? "to " + command : why + way_without_asking(decision) + ". To " + command);
+    const bool mps_said = decision.obstacle && decision.obstacle->kind == supervise::RerunObstacle::Kind::mps;
+    const bool warns = !mps_said && supervise::may_end_other_programs(session_);
+    say((why.empty() ? "to " : why + way_without_asking(decision) + ". To ") + command +
+        (warns ? std::string("; but ") + kMpsWarning : ""));
   }
 
   std::string way_without_asking(const supervise::RerunDecision& decision) const {

@@ -60,6 +60,7 @@ void describe_session(Diagnosis& report, const DiagnosisInput& input) {
     if (begun != 0) report.started = session::iso_time(static_cast<std::time_t>(begun));
   }
   report.working_directory = manifest.working_directory;
+  report.is_one_rank = manifest.ranks > 1;
   report.input_read = manifest.input_read;
 }
 

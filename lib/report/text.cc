@@ -148,12 +148,14 @@ Suggestion rerun_for_proof(const Prospects& known) {
   return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
 }
 
-// Only its user can start a program again that something else started, such as a service manager.
+// Only its user can start a program again that something else started, such as a service manager or a job's launcher.
 Suggestion dump_of_next_run(const Prospects& known) {
   const diagnose::Finding& answer = known.answer;
   const bool fails_on_gpu = analyse::is_asynchronous(answer.kind) && answer.code != 0;
-  if (!known.report.command.empty() || !known.report.foreign.empty() || !fails_on_gpu || answer.device) {
-    return std::nullopt;
+  const bool was_started = !known.report.command.empty() && !known.report.is_one_rank;
+  if (was_started || !known.report.foreign.empty() || !fails_on_gpu || answer.device) return std::nullopt;
+  if (known.report.is_one_rank) {
+    return "cudadiag run --once -- COMMAND  # in front of each rank's command: gets a GPU core dump from the next run";
   }
   return "eval \"$(cudadiag env --once)\"  # gets a GPU core dump from the next run";
 }
@@ -221,8 +223,8 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   Section section{.label = "Next", .at_least = 3, .wide = verbose ? Wide::stays : Wide::wraps};
   if (report.session.empty() || report.findings.empty()) return section;
   Prospects known{report, report.findings.front()};
-  // Does not suggest a rerun of another user's session, because that user has chosen the command.
-  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty();
+  // Does not suggest to rerun one rank alone, or another user's session, because that user has chosen the command.
+  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty() && !report.is_one_rank;
   known.first_rerun = known.may_rerun && !was_rerun(report);
   known.isolated = known.first_rerun && options.isolates;
   known.sanitizes = options.sanitizes;

@@ -287,6 +287,7 @@ void fields(Manifest& manifest, auto& field) {
   field("host_stacks", manifest.host_stacks);
   field("outlived_by", manifest.outlived_by);
   field("unrecorded", manifest.unrecorded);
+  field("ranks", manifest.ranks);
   field("input_read", manifest.input_read);
   field("whole", manifest.whole);
   field("notes", manifest.notes);

@@ -222,6 +222,7 @@ struct Manifest {
   std::vector<HostStack> host_stacks;         // of threads that had issued GPU work, read when the run hung
   std::set<std::uint32_t> outlived_by;        // pids of processes that outlived the command
   std::string unrecorded;                     // why the command ran without being recorded; empty if it was recorded
+  int ranks = 1;                              // of the job in which the command is one rank; 1 if it is in none
   bool input_read = false;                    // the command read its standard input, which was a file or a pipe
   bool whole = true;                          // false if processes were not recorded for lack of room
   std::vector<std::string> notes;  // notes of the launcher: replaced injections, folders that could not be written

@@ -22,6 +22,7 @@
 #include "supervise/kernel_code.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/gpu_dumps.h"
+#include "supervise/reruns/rerun_policy.h"
 #include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"
@@ -55,6 +56,7 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.command = options.command;
   manifest.working_directory = std::filesystem::current_path(ignored).string();
   manifest.host = session::host_name();
+  manifest.ranks = ranks_of_job();
   manifest.code_rules = options.code_rules;
   manifest.python_stacks = options.record.python_stacks;
   manifest.native_stacks = options.record.native_stacks;

@@ -544,6 +544,7 @@ struct Diagnosis {
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // the target's command
   std::string session;               // folder of the session, for the commands that a report suggests
+  bool is_one_rank = false;          // of a job, so a rerun would start it without the other ranks
   bool input_read = false;           // the target read its standard input, so a rerun needs the same input again
   bool may_come_back = false;        // reruns did not fail, but nothing shows that waiting prevented the failure
   bool was_repeated = false;         // at least kRepeats reruns did not fail

@@ -27,14 +27,6 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-// Returns the number of ranks in the job of this process; 1 if there are no other ranks.
-int ranks_of_job() {
-  for (const auto& [size, rank] : wire::kRankVariables) {
-    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
-  }
-  return 1;
-}
-
 bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
 // `cudadiag env` sets some of these variables in the user's shell. A shell is not a launcher, because it cannot rerun
@@ -59,7 +51,7 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   }
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
   if (ended_from_outside(session.manifest.passes.front().end)) return RerunObstacle{Kind::ended_from_outside};
-  if (const int ranks = ranks_of_job(); ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
+  if (const int ranks = session.manifest.ranks; ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
     const bool failed = session.manifest.passes.front().failed_after.has_value();
@@ -100,6 +92,13 @@ RerunDecision decline(const RerunObstacle& obstacle, Advice advice) {
 }
 
 }  // namespace
+
+int ranks_of_job() {
+  for (const auto& [size, rank] : wire::kRankVariables) {
+    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
+  }
+  return 1;
+}
 
 bool may_end_other_programs(const session::Session& session) {
   const auto shares = [](const session::Process& process) { return analyse::under_mps(process.record); };

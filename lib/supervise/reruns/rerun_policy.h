@@ -12,6 +12,9 @@
 
 namespace cudadiag::supervise {
 
+// Returns the number of ranks in the job of this process; 1 if there are no other ranks.
+int ranks_of_job();
+
 struct RerunObstacle {
   enum class Kind {
     under_another_launcher,

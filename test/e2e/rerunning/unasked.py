@@ -50,7 +50,7 @@ def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
     expect([each["isolated"] for each in machine.report()["passes"]], [False, True], "whether passes were isolated")
 
 
-_HARM = "this GPU is shared through MPS: a rerun that fails can end the other programs on it"
+_HARM = "this GPU may be shared through MPS: a rerun that fails can end the other programs on it"
 
 
 def _refused_under_mps(machine, grade="bracketed"):
@@ -88,8 +88,9 @@ def rerun_under_mps_that_was_asked_for_says_whom_it_can_harm(machine):
     for name in ("CI", "CONTINUOUS_INTEGRATION", "BUILD_ID", "BUILD_NUMBER"):
         machine.environment.pop(name, None)
     shown, _ = machine.on_terminal(*machine.command("run", "--no-device-pass", "--", *program("probe.py")),
-                                   typed=b"n\n", after=b"[y/N]", until=b"cudadiag: to prove")
+                                   typed=b"n\n", after=b"[y/N]", until=b"end the other programs on it\r\n")
     expect_in(f". But {_HARM}. [y/N]", shown, "question")
+    expect_in(f"; but {_HARM}\r\n", shown, "advice")
 
 
 def doctor_shows_mps_and_mig(machine):
@@ -141,6 +142,9 @@ def one_rank_of_a_job_is_not_repeated(machine):
         expect_in("cudadiag: the command was not rerun, because it is one of 8 ranks of a job; to get a GPU core dump from the next "
                   "run of the job, put this in front of each rank's command: cudadiag run --once --\n", refused.stderr, "message")
         expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+        shown = machine.cudadiag("report").stdout
+        expect_in("cudadiag run --once -- COMMAND\n", shown, "next command")
+        expect("bisect" in shown, False, f"a rerun of one rank in {shown}")
         del machine.environment[size], machine.environment[rank]
 
 
@@ -174,6 +178,9 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     result = rerun(machine, *program("probe.py"), stdin=source)
     _expect_refused(machine, result, "its input is a pipe that cannot be read again", isolated=True)
     expect_in("cudadiag bisect --isolated <INPUT", result.stderr, "the command, which needs a terminal")
+    machine.runs.unlink()
+    forced = rerun(machine, *program("probe.py"), options=["--rerun=always"], stdin=source)
+    expect_in("the rerun gets no input, because its input is a pipe that cannot be read again", forced.stderr, "forced")
     os.close(writer)
     os.close(source)
 

@@ -353,11 +353,13 @@ TEST_CASE("the record of a run, and the files edited before a rerun, are read ba
   session::Manifest manifest;
   manifest.native_stacks = false;
   manifest.input_read = true;
+  manifest.ranks = 8;
   manifest.passes.emplace_back().rewritten = {"train.py", "/opt/caf\xc3\xa9/lib.so"};
   const auto parsed = std::get<session::Manifest>(session::parse_manifest(session::write_manifest(manifest)));
   CHECK(parsed.python_stacks);
   CHECK_FALSE(parsed.native_stacks);
   CHECK(parsed.input_read);
+  CHECK(parsed.ranks == 8);
   CHECK(parsed.passes.at(0).rewritten == manifest.passes[0].rewritten);
   CHECK_FALSE(parsed.passes.at(0).values);
   manifest.passes[0].values = true;
@@ -366,6 +368,7 @@ TEST_CASE("the record of a run, and the files edited before a rerun, are read ba
   CHECK(older.python_stacks);
   CHECK(older.native_stacks);
   CHECK_FALSE(older.input_read);
+  CHECK(older.ranks == 1);
 }
 
 TEST_CASE("arguments and a folder that are not UTF-8 are read back unchanged") {

@@ -129,8 +129,9 @@ TEST_CASE("after a refusal, the advice is what the user can still do") {
   session::Session late = failing_session();
   late.manifest.passes.front().seconds = 130;
   CHECK(decide({.isolated = true}, late).advice == Advice::bisect);
-  const Environment rank(Variables{{"WORLD_SIZE", "8"}, {"RANK", "3"}});
-  CHECK(decide({.isolated = true}).advice == Advice::once);
+  session::Session rank = failing_session();
+  rank.manifest.ranks = 8;
+  CHECK(decide({.isolated = true}, rank).advice == Advice::once);
 }
 
 TEST_CASE("there is no obstacle to rerunning a short run that failed by itself") {
@@ -201,20 +202,19 @@ TEST_CASE("a run that failed late, or took long, is not repeated unasked") {
 }
 
 TEST_CASE("one rank of a job is not repeated") {
-  const session::Session session = failing_session();
-  {
-    const Environment rank(Variables{{"WORLD_SIZE", "8"}, {"RANK", "3"}});
-    CHECK(obstacle(session) == Kind::one_rank);
-    CHECK(found_in(session).number == 8);
-  }
-  {
-    const Environment launcher_of_ranks(Variables{{"WORLD_SIZE", "8"}});
-    CHECK_FALSE(obstacle(session));
-  }
-  {
-    const Environment alone(Variables{{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}});
-    CHECK_FALSE(obstacle(session));
-  }
+  const auto ranks = [](const Variables& variables) {
+    const Environment set(variables);
+    return ranks_of_job();
+  };
+  CHECK(ranks({{"WORLD_SIZE", "8"}, {"RANK", "3"}}) == 8);
+  CHECK(ranks({{"WORLD_SIZE", "8"}}) == 1);  // the launcher of the ranks
+  CHECK(ranks({{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}}) == 1);
+  session::Session session = failing_session();
+  CHECK_FALSE(obstacle(session));
+  session.manifest.ranks = 8;
+  CHECK(obstacle(session) == Kind::one_rank);
+  CHECK(found_in(session).number == 8);
+  session.manifest.ranks = 1;
   const Environment nodes(Variables{{"SLURM_JOB_NUM_NODES", "2"}});
   CHECK(obstacle(session) == Kind::several_nodes);
 }
