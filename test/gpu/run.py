@@ -11,6 +11,7 @@ import dataclasses
 import fnmatch
 import glob
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -111,6 +112,15 @@ class Suite:
         self.targets = build / "gpu"
         self.scratch = scratch
         self.gpus = gpus_here()
+        self.turns = itertools.count()
+
+    def visible_gpus(self):
+        """Makes another GPU the first one for each case, so that cases run on all GPUs at a time."""
+        if self.gpus < 2:
+            return {}
+        ids = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(self.gpus)))).split(",")
+        first = next(self.turns) % len(ids)
+        return {"CUDA_VISIBLE_DEVICES": ",".join(ids[first:] + ids[:first])}
 
     def command(self, case):
         first, *rest = case.command
@@ -158,7 +168,7 @@ class Suite:
             return Result(case.name, "skip", [lacking])
         folder = self.scratch / case.name
         folder.mkdir()
-        env = environment(folder / "state")
+        env = environment(folder / "state") | self.visible_gpus()
         try:
             return self.judge(case, command, folder, env)
         except (TimeoutError, ValueError, KeyError, TypeError, OSError) as e:
