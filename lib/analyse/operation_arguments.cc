@@ -64,6 +64,7 @@ class Reader {
       std::string name = fmt::format("parameter {}", number);
       if (parameter.bytes.size() > 8) name += fmt::format(" at byte {}", at);
       found_.push_back({std::move(name), "", word, std::nullopt, where, is_out_of_reach(where)});
+      found_.back().may_be_out_of_reach = may_be_out_of_reach(where);
       found_.back().word = parameter.offset + static_cast<std::uint32_t>(at);
       found_.back().parameter = static_cast<std::uint32_t>(number);
       found_.back().parameter_byte = static_cast<std::uint32_t>(at);
@@ -87,6 +88,7 @@ class Reader {
       const OperationArgument from = found_[i];
       for (const CopiedMemory& table : tables) {
         if (from.where.state != State::live || table.allocation != from.where.allocation) continue;
+        if (!is_nearest(i, table.address, found_)) continue;
         for (std::size_t at = 0; at + 8 <= table.bytes.size() && found_.size() < parameters + kMostTables; at += 8) {
           const auto word = number_at<std::uint64_t>(table.bytes, at);
           const Whereabouts where = map_.find(word);
@@ -132,12 +134,27 @@ class Reader {
   // Returns whether the context has no access to the memory. Checks only plain device memory. Access to stream-ordered
   // or mapped memory, and to memory of another process, is granted in ways that are not recorded.
   bool is_out_of_reach(const Whereabouts& where) const {
-    if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
+    // It is not recorded on which device a node of a graph runs.
+    if (operation_.kind == wire::operation::Kind::graph || runs_in_ == nullptr || where.state != State::live ||
+        where.allocation->kind != wire::allocation::Kind::device) {
       return false;
     }
     const session::Context* owner = context_at(record_, where.allocation->context);
     return owner != nullptr && owner->device != runs_in_->device && owner->device < wire::context::kPeerDevices &&
            (runs_in_->peers & wire::context::kPeersKnown) != 0 && (runs_in_->peers >> owner->device & 1) == 0;
+  }
+
+  bool may_be_out_of_reach(const Whereabouts& where) const {
+    if (where.state != State::live || !has_several_contexts(record_)) return false;
+    const wire::allocation::Kind kind = where.allocation->kind;
+    if (kind == wire::allocation::Kind::managed || kind >= wire::allocation::Kind::pinned) return false;
+    if (operation_.kind == wire::operation::Kind::graph || runs_in_ == nullptr) return true;
+    const session::Context* owner = context_at(record_, where.allocation->context);
+    if (owner == runs_in_) return false;
+    const bool known = owner != nullptr && kind == wire::allocation::Kind::device &&
+                       owner->device != runs_in_->device && owner->device < wire::context::kPeerDevices &&
+                       (runs_in_->peers & wire::context::kPeersKnown) != 0;
+    return !known;
   }
 
   const ProcessRecord& record_;
@@ -183,6 +200,23 @@ OperationArguments refused_arguments(const Failure& failure) {
 }
 
 }  // namespace
+
+bool has_several_contexts(const ProcessRecord& record) {
+  return std::ranges::count_if(record.contexts, [](const session::Context& context) {
+           return context.state != wire::context::State::free;
+         }) > 1;
+}
+
+bool is_nearest(std::size_t which, std::uint64_t address, const std::vector<OperationArgument>& arguments) {
+  const std::uint64_t own = *arguments[which].pointer;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const OperationArgument& other = arguments[i];
+    if (i == which || !other.pointer || other.where.allocation != arguments[which].where.allocation) continue;
+    const bool nearer = *other.pointer <= address && (own > address || *other.pointer > own);
+    if (nearer || (*other.pointer == own && i < which)) return false;
+  }
+  return true;
+}
 
 std::uint64_t OperationArgument::past_end() const {
   if (!pointer || (where.state != State::live && where.state != State::past_end)) return 0;

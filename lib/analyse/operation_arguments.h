@@ -26,6 +26,8 @@ struct OperationArgument {
   Whereabouts where;
   // Points to live memory of another device, to which the operation's context had no access.
   bool out_of_reach = false;
+  // Points to live memory of another context or device, and it is not recorded whether the operation had access.
+  bool may_be_out_of_reach = false;
   std::optional<std::uint32_t> word{};  // for a kernel: its byte offset in the parameter buffer
   std::uint32_t parameter = 0;          // for a kernel: its number, from 1; otherwise 0
   std::uint32_t parameter_byte = 0;     // its byte offset in that parameter
@@ -44,6 +46,13 @@ struct OperationArguments {
   bool cut = false;                           // some arguments are missing from the list
   const session::Process* process = nullptr;  // the process that owns the allocations; null if nothing is known
 };
+
+// Returns whether the process has had several CUDA contexts, for example of several devices.
+bool has_several_contexts(const session::ProcessRecord& record);
+
+// Returns whether `arguments[which]`, of all arguments that point into its memory, is the one from which a kernel
+// probably reaches the address: the nearest below it.
+bool is_nearest(std::size_t which, std::uint64_t address, const std::vector<OperationArgument>& arguments);
 
 // Returns the record of the operation that this failed call should have issued; null if it issues none or the record is
 // lost.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -122,6 +123,13 @@ Whereabouts AllocationMap::find(std::uint64_t address) const {
   return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation, allocation->bytes} : Whereabouts{};
 }
 
+bool knows_all_allocations(const ProcessRecord& record) {
+  const auto allocates = [](const session::GraphNode& node) { return node.type == wire::graph_node::kAllocation; };
+  return record.dropped_allocations == 0 && std::ranges::none_of(record.graphs, [&](const session::Graph& graph) {
+           return std::ranges::any_of(graph.nodes, allocates);
+         });
+}
+
 bool wanted_host_memory(const session::FailedCall& error) {
   constexpr std::string_view kHostCalls[] = {"cuMemAllocHost", "cuMemHostAlloc", "cuMemHostRegister"};
   return std::ranges::any_of(kHostCalls, [&](std::string_view call) { return error.call.starts_with(call); });
@@ -169,6 +177,16 @@ class CopiedBytes {
   CopiedBytes(const session::ProcessRecord& record, const Operation& launch, const AllocationMap& map)
       : record_(record), launch_(launch), map_(map), complete_since_(complete_since(record)) {
     for (const session::Arguments& each : record.arguments) kept_.try_emplace({each.thread, each.serial}, &each);
+    if (const session::Arguments* given = kept(launch)) words_ = words_of(*given);
+    for (const Operation& copy : record.operations) {
+      const session::Arguments* contents = copy.kind == wire::operation::Kind::copy ? kept(copy) : nullptr;
+      const session::Allocation* table = contents == nullptr ? nullptr : map.find(copy.destination).allocation;
+      if (table == nullptr) continue;
+      for (const auto& [at, word] : words_of(*contents)) {
+        const session::Allocation* to = map.find(word).allocation;
+        if (to != nullptr && to != table) points_to_.emplace(table, to);
+      }
+    }
   }
 
   std::optional<CopiedMemory> filled_by(const Operation& copy) const {
@@ -177,10 +195,17 @@ class CopiedBytes {
     if (contents == nullptr || contents->parameters.size() != 1 || copy.destination % 8 != 0) return std::nullopt;
     const Whereabouts where = map_.find(copy.destination);
     if (where.state != Whereabouts::State::live || where.allocation->made > copy.ticks) return std::nullopt;
+    // The host writes managed memory without a call.
+    if (!wire::allocation::takes_device_memory(where.allocation->kind) || may_copy_later(copy)) return std::nullopt;
     CopiedMemory memory{copy.destination, contents->parameters.front().bytes, where.allocation};
     for (const Operation& later : record_.operations) {
-      if (later.ticks > copy.ticks && later.ticks < launch_.ticks && is_queued(later) && !apply(later, memory))
-        return std::nullopt;
+      if (later.ticks <= copy.ticks || !is_queued(later) || &later == &launch_) continue;
+      const bool before = later.ticks < launch_.ticks;
+      if (!before && later.stream == launch_.stream) continue;
+      // Work that was queued later, in another stream, may have run first.
+      CopiedMemory after = memory;
+      if (!apply(later, after) || (!before && after.bytes != memory.bytes)) return std::nullopt;
+      memory = std::move(after);
     }
     return memory;
   }
@@ -200,7 +225,7 @@ class CopiedBytes {
   bool may_write(const Operation& operation, const session::Allocation& allocation) const {
     switch (operation.kind) {
       case wire::operation::Kind::kernel:
-        return function_of(operation) != function_of(launch_) && is_given(operation, allocation);
+        return may_change(operation, allocation);
       case wire::operation::Kind::copy:
       case wire::operation::Kind::memset:
         return operation.destination < allocation.address + allocation.bytes &&
@@ -208,6 +233,13 @@ class CopiedBytes {
       default:
         return operation.kind == wire::operation::Kind::graph;
     }
+  }
+
+  // The recorder reads the source in the call. The driver reads pinned memory later, and the program may change it
+  // before that.
+  bool may_copy_later(const Operation& copy) const {
+    const session::Allocation* source = map_.find(copy.source).allocation;
+    return source != nullptr && (copy.flags & wire::operation::kBlocking) == 0;
   }
 
   static bool is_queued(const Operation& operation) {
@@ -228,7 +260,7 @@ class CopiedBytes {
   bool apply(const Operation& operation, CopiedMemory& memory) const {
     switch (operation.kind) {
       case wire::operation::Kind::kernel:
-        return function_of(operation) == function_of(launch_) || !is_given(operation, *memory.allocation);
+        return !may_change(operation, *memory.allocation);
       case wire::operation::Kind::copy:
       case wire::operation::Kind::memset:
         return apply_bytes(operation, memory);
@@ -241,17 +273,46 @@ class CopiedBytes {
     }
   }
 
-  // Returns whether the kernel received an address in this allocation, or may have received one.
-  bool is_given(const Operation& kernel, const session::Allocation& allocation) const {
+  using Words = std::map<std::uint32_t, std::uint64_t>;  // by byte offset among the parameters
+
+  static Words words_of(const session::Arguments& arguments) {
+    Words words;
+    for (const session::Parameter& parameter : arguments.parameters) {
+      for (std::size_t at = (8 - parameter.offset % 8) % 8; at + 8 <= parameter.bytes.size(); at += 8) {
+        words.emplace(parameter.offset + static_cast<std::uint32_t>(at), number_at<std::uint64_t>(parameter.bytes, at));
+      }
+    }
+    return words;
+  }
+
+  // A kernel may write backwards from the end of a memory.
+  static bool lies_in(std::uint64_t word, const session::Allocation& allocation) {
+    return word >= allocation.address && word - allocation.address <= allocation.bytes;
+  }
+
+  // Returns whether the kernel received an address in this allocation, or may have received one, perhaps in memory that
+  // a recorded copy filled. An earlier launch of the failed kernel does not count if it received the address in the
+  // same words, because the caller knows what the kernel's code writes through them.
+  bool may_change(const Operation& kernel, const session::Allocation& allocation) const {
     const session::Arguments* given = kept(kernel);
     if (given == nullptr || (given->flags & wire::intern::kCut) != 0) return true;
-    return std::ranges::any_of(given->parameters, [&](const session::Parameter& parameter) {
-      for (std::size_t at = (8 - parameter.offset % 8) % 8; at + 8 <= parameter.bytes.size(); at += 8) {
-        const std::uint64_t word = number_at<std::uint64_t>(parameter.bytes, at);
-        if (word >= allocation.address && word - allocation.address < allocation.bytes) return true;
-      }
-      return false;
-    });
+    const bool same = function_of(kernel) == function_of(launch_);
+    for (const auto& [at, word] : words_of(*given)) {
+      const auto mine = words_.find(at);
+      if (same && mine != words_.end() && lies_in(word, allocation) && lies_in(mine->second, allocation)) continue;
+      if (lies_in(word, allocation)) return true;
+      std::set<const session::Allocation*> seen;
+      if (!same && leads_to(map_.find(word).allocation, allocation, seen)) return true;
+    }
+    return false;
+  }
+
+  bool leads_to(const session::Allocation* from, const session::Allocation& to,
+                std::set<const session::Allocation*>& seen) const {
+    if (from == nullptr || !seen.insert(from).second) return false;
+    const auto [begin, end] = points_to_.equal_range(from);
+    return std::any_of(begin, end,
+                       [&](const auto& each) { return each.second == &to || leads_to(each.second, to, seen); });
   }
 
   bool apply_bytes(const Operation& write, CopiedMemory& memory) const {
@@ -260,7 +321,7 @@ class CopiedBytes {
     if (write.destination == 0) return false;
     if (begin >= end) return true;
     const session::Arguments* contents = kept(write);
-    if (contents == nullptr || contents->parameters.size() != 1) return false;
+    if (contents == nullptr || contents->parameters.size() != 1 || may_copy_later(write)) return false;
     const std::string& bytes = contents->parameters.front().bytes;
     if (end - write.destination > bytes.size()) return false;
     memory.bytes.replace(begin - memory.address, end - begin, bytes, begin - write.destination, end - begin);
@@ -272,6 +333,9 @@ class CopiedBytes {
   const AllocationMap& map_;
   const std::uint64_t complete_since_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, const session::Arguments*> kept_;  // by thread and serial
+  Words words_;                                                                        // of the launch
+  // Memory that recorded copies filled, and the memory to which the addresses in it point.
+  std::multimap<const session::Allocation*, const session::Allocation*> points_to_;
 };
 
 }  // namespace

@@ -52,8 +52,8 @@ class AllocationMap {
 };
 
 // Returns whether every allocation of the process was recorded. If not, an address outside all recorded allocations may
-// still be valid.
-inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
+// still be valid. Memory that a node of a graph allocates is not recorded.
+bool knows_all_allocations(const session::ProcessRecord& record);
 
 // A line that allocated device memory, or host memory pinned for the device.
 struct MemoryHolder {
@@ -89,8 +89,8 @@ struct CopiedMemory {
 };
 
 // `map` must contain the allocations at the time of the launch. Earlier launches of the same kernel do not count as
-// changes: the caller knows from the kernel's code what it changes. Memory is left out if an operation that may have
-// changed it has no record.
+// changes if they received the memory in the same parameters: the caller knows from the kernel's code what it changes.
+// Memory is left out if an operation that may have changed it has no record.
 std::vector<CopiedMemory> copied_memory(const session::ProcessRecord& record, const session::Operation& launch,
                                         const AllocationMap& map);
 

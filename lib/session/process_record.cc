@@ -28,7 +28,7 @@ std::optional<Work> work_of(std::string_view word) { return base::value_of(kWord
 
 namespace {
 
-constexpr base::Words<Property, 20> kKeys = {{
+constexpr base::Words<Property, 21> kKeys = {{
     {Property::argv, "argv"},
     {Property::core_dump, wire::core_dump::kProperty},
     {Property::cuda, "cuda"},
@@ -44,6 +44,7 @@ constexpr base::Words<Property, 20> kKeys = {{
     {Property::launch_blocking, "env.CUDA_LAUNCH_BLOCKING"},
     {Property::left_at_work, "left_at_work"},
     {Property::mps, "mps"},
+    {Property::pageable_access, "pageable_access"},
     {Property::python, "python"},
     {Property::python_hook, "python.hook"},
     {Property::rank, "rank"},

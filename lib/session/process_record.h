@@ -454,6 +454,7 @@ enum class Property : std::uint8_t {
   launch_blocking,       // value of CUDA_LAUNCH_BLOCKING
   left_at_work,          // pids of processes that were working when this one ended
   mps,
+  pageable_access,  // "1" if a GPU of the process can access pageable host memory
   python,  // version
   python_hook,
   rank,

@@ -140,6 +140,7 @@ constexpr bool takes_device_memory(Kind kind) {
 enum Flag : std::uint8_t {
   kWithContext = 1,  // freed because its context was destroyed
   kReplaced = 2,     // the driver returned its address again, although the recorder saw no call that freed it
+  kWritable = 4,     // a live mapping: cuMemSetAccess has allowed a device to read and write it
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffff;

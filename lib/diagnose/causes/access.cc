@@ -286,8 +286,9 @@ const std::vector<Rule>& access_rules() {
        .sure = Sure::often,
        .codes = {700, 717},
        .when = never_allocated,
-       .texts = {"{kernel} {verb} memory through {parameter}, which does not point into CUDA memory, often because it "
-                 "is a host address (malloc, new, a stack variable), or was never set"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which points to no memory that CUDA was asked to "
+                 "allocate: often a host address (malloc, new, a stack variable), a pointer that was never set, or a "
+                 "__device__ variable"},
        .fix = {"allocate the memory with {cuda:cudaMalloc or cudaMallocManaged|cuMemAlloc or cuMemAllocManaged}, and "
                "copy the data into it"},
        .link = kSanitizerLink},

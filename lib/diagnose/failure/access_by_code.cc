@@ -43,7 +43,7 @@ class Judgement {
  public:
   Judgement(const sass::CertainAccesses& accesses, const FailedLaunch& launch) : all_(accesses), launch_(launch) {
     const bool may_fail =
-        std::ranges::any_of(all_.possible, [&](const sass::CertainAccess& access) { return !is_inside(access); });
+        std::ranges::any_of(all_.possible, [&](const sass::CertainAccess& access) { return !is_valid(access); });
     others_are_valid_ = all_.all_listed && all_.open.empty() && !may_fail;
   }
 
@@ -54,7 +54,10 @@ class Judgement {
       if (access.space != sass::Space::global && access.space != sass::Space::generic) continue;
       const Fault fault = fault_of(access);
       const Relation relation = fault.placed.relation;
-      if (relation == Relation::inside) continue;
+      if (relation == Relation::inside) {
+        others |= !is_lasting(fault.through);
+        continue;
+      }
       if (relation != Relation::unknown) faults.push_back(fault);
       others |= relation == Relation::unknown && fault.through != nullptr;
     }
@@ -80,7 +83,7 @@ class Judgement {
     const auto is_owned = [&](const sass::CertainAccess& access) {
       const auto* through = access.parameter ? word_at(access.parameter) : nullptr;
       const auto* memory = through == nullptr ? nullptr : through->where.allocation;
-      return memory != nullptr && memory->kind <= Kind::ordered && memory->freed == 0 && is_inside(access) &&
+      return memory != nullptr && memory->kind <= Kind::ordered && is_valid(access) &&
              access.space != sass::Space::shared;
     };
     return std::ranges::all_of(all_.accesses, is_owned) && std::ranges::all_of(all_.possible, is_owned);
@@ -114,7 +117,7 @@ class Judgement {
     if (launch_.error == wire::cuda::kMisalignedAddress || !all_.all_listed) return std::nullopt;
     std::vector<sass::OpenAccess> open = all_.open;
     for (const sass::CertainAccess& access : all_.possible) {
-      if (!is_inside(access))
+      if (!is_valid(access))
         open.push_back({access.instruction, access.kind, access.space, access.bytes, {*access.parameter}});
     }
     if (open.empty()) return std::nullopt;
@@ -124,15 +127,27 @@ class Judgement {
                           });
     const auto* through = one_word ? word_at(first.words.front()) : nullptr;
     const bool live = through != nullptr && through->where.state == State::live && !through->out_of_reach &&
-                      through->where.allocation->kind < Kind::pinned && through->where.allocation->freed == 0;
+                      through->where.allocation->kind < Kind::pinned && is_lasting(through);
     const bool others_are_valid = live && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
-                                    return access.parameter == through->word || is_inside(access);
+                                    return access.parameter == through->word || is_valid(access);
                                   });
     return others_are_valid ? std::optional(Fault{{}, true, first.kind, first.bytes, through, true}) : std::nullopt;
   }
 
-  bool is_inside(const sass::CertainAccess& access) const {
-    return fault_of(access).placed.relation == Relation::inside;
+  // Returns whether the access stays inside memory that the kernel can access as long as it runs.
+  bool is_valid(const sass::CertainAccess& access) const {
+    const Fault fault = fault_of(access);
+    return fault.placed.relation == Relation::inside && is_lasting(fault.through);
+  }
+
+  // Returns whether the pointer's memory was neither freed while the kernel might have run, nor perhaps out of reach.
+  bool is_lasting(const analyse::OperationArgument* through) const {
+    const session::Allocation* memory = through == nullptr ? nullptr : through->where.allocation;
+    if (memory == nullptr) return true;
+    // Memory that is freed in the kernel's stream stays valid until the kernel has finished.
+    const bool freed_after = memory->kind == Kind::ordered && memory->freed_stream == launch_.stream;
+    const bool granted = memory->kind != Kind::mapped || (memory->flags & wire::allocation::kWritable) != 0;
+    return (memory->freed == 0 || freed_after) && granted && !through->may_be_out_of_reach;
   }
 
   const analyse::OperationArgument* word_at(std::optional<std::uint32_t> at) const {
@@ -163,6 +178,7 @@ class Judgement {
       return fault;
     }
     fault.placed = where_is(addresses, fault.through, launch_.all_known);
+    if (fault.placed.relation == Relation::host && launch_.reads_host_memory) fault.placed = {};
     if (is_certain(fault, addresses)) return fault;
     // The last access may succeed although the first one, before the memory, does not.
     addresses.last = addresses.first;
@@ -180,7 +196,7 @@ class Judgement {
       case Relation::before:
         return fails(fault, addresses.first);
       case Relation::freed:
-        return was_unmapped(fault);
+        return launch_.all_known && was_unmapped(fault);
       case Relation::never_allocated:
         if (static_cast<std::uint64_t>(addresses.first) >= kBeyondAddresses) return true;
         if (addresses.last < static_cast<std::int64_t>(kLowestAddress)) return addresses.first >= 0;
@@ -208,8 +224,8 @@ class Judgement {
     const bool unmapped = address < 0 || (beyond > maybe_mapped && !may_be_mapped(address, own));
     fault.by_exclusion = !unmapped;
     // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
-    return unmapped ||
-           (others_are_valid_ && (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= maybe_mapped));
+    return unmapped || (others_are_valid_ && !is_in_another(address, own) &&
+                        (launch_.error != wire::cuda::kInvalidAddressSpace || beyond >= maybe_mapped));
   }
 
   // Returns whether the address may be in a page that is mapped for another allocation.
@@ -218,6 +234,11 @@ class Judgement {
     const bool past_another = where.state == State::past_end && where.allocation != &own;
     return where.state == State::live || past_another || is_live(round_down(address)) ||
            is_live(round_down(address) + kPage - 1);
+  }
+
+  bool is_in_another(std::int64_t address, const session::Allocation& own) const {
+    const analyse::Whereabouts where = launch_.map.find(static_cast<std::uint64_t>(address));
+    return where.state == State::live && where.allocation != &own;
   }
 
   bool is_live(std::int64_t address) const {
@@ -291,8 +312,11 @@ std::vector<analyse::OperationArgument> words_of(const Recorded& launch, const s
       word.parameter = i + 1;
       word.parameter_byte = at - parameter.offset;
     }
-    word.out_of_reach = std::ranges::any_of(
-        arguments, [&](const analyse::OperationArgument& each) { return each.word == at && each.out_of_reach; });
+    const auto known =
+        std::ranges::find(arguments, std::optional<std::uint32_t>(at), &analyse::OperationArgument::word);
+    if (known == arguments.end()) continue;
+    word.out_of_reach = known->out_of_reach;
+    word.may_be_out_of_reach = known->may_be_out_of_reach;
   }
   return words;
 }
@@ -300,13 +324,15 @@ std::vector<analyse::OperationArgument> words_of(const Recorded& launch, const s
 // Adds the memory that the kernel may read addresses from: copied memory to which the words point, and the memory to
 // which the addresses there point. Also adds the words of this memory.
 void add_known_memory(sass::LaunchValues& values, std::vector<analyse::OperationArgument>& words,
-                      std::vector<analyse::CopiedMemory> copied, const analyse::AllocationMap& map) {
+                      std::vector<analyse::CopiedMemory> copied, const analyse::AllocationMap& map,
+                      bool several_contexts) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const analyse::OperationArgument from = words[i];
     if (from.where.state != State::live) continue;
     for (analyse::CopiedMemory& memory : copied) {
       const std::uint64_t end = memory.address + memory.bytes.size();
       if (memory.bytes.empty() || memory.allocation != from.where.allocation || *from.pointer >= end) continue;
+      if (!analyse::is_nearest(i, memory.address, words)) continue;
       const std::size_t which = values.memory.size();
       const std::uint64_t before = std::max(*from.pointer, memory.address) - memory.address;
       for (std::size_t at = (before + 7) / 8 * 8; at + 8 <= memory.bytes.size(); at += 8) {
@@ -315,6 +341,7 @@ void add_known_memory(sass::LaunchValues& values, std::vector<analyse::Operation
         word.pointer = analyse::number_at<std::uint64_t>(memory.bytes, at);
         word.where = map.find(*word.pointer);
         word.out_of_reach = false;
+        word.may_be_out_of_reach = several_contexts;
         word.loaded.push_back(memory.address + at - *from.pointer);
         if (word.where.allocation != nullptr) values.addresses.push_back(*word.word);
       }
@@ -351,7 +378,7 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
              });
     });
   });
-  add_known_memory(launch, words, std::move(copied), map);
+  add_known_memory(launch, words, std::move(copied), map, analyse::has_several_contexts(recorded.process.record));
   std::optional<sass::CertainAccesses> all;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     launch.shared_bytes = shared[i];
@@ -370,6 +397,8 @@ struct Followed {
     const std::string bytes = parameter_bytes(launch.arguments);
     failed.words = words_of(launch, bytes, map, analyse::arguments_of(failure).arguments);
     failed.all_known = analyse::knows_all_allocations(launch.process.record);
+    failed.stream = launch.operation.stream;
+    failed.reads_host_memory = session::value_of(launch.process.record, session::Property::pageable_access) == "1";
     const session::GraphNode* node = launch.node;
     const session::Dim3 grid = node == nullptr ? launch.operation.grid : node->grid;
     sass::LaunchValues values{grid, node == nullptr ? launch.operation.block : node->block, bytes, {}};

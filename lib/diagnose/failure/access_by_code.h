@@ -25,6 +25,8 @@ struct FailedLaunch {
                                                   // contents; `pointer` is its value
   const analyse::AllocationMap& map;              // the allocations at the time of the launch
   bool all_known = false;                         // the map contains every allocation of the process
+  std::uint32_t stream = wire::allocation::kNone;
+  bool reads_host_memory = false;  // the GPU can access all memory of the process
 };
 
 struct AccessByCode {

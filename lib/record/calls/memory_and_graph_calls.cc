@@ -1,5 +1,7 @@
 #include "record/calls/memory_and_graph_calls.h"
 
+#include <algorithm>
+
 namespace cudadiag::record {
 namespace {
 
@@ -53,6 +55,15 @@ MemoryCall freed(const void* raw) {
   if constexpr (requires { p.p; }) call.address = number(p.p);
   if constexpr (requires { p.ptr; }) call.address = number(p.ptr);
   if constexpr (requires { p.size; }) call.bytes = p.size;
+  return call;
+}
+
+MemoryCall granted(const cuMemSetAccess_params& p) {
+  MemoryCall call;
+  const bool writes = std::any_of(p.desc, p.desc + p.count, [](const CUmemAccessDesc& each) {
+    return each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && each.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  });
+  if (writes) call.address = p.ptr, call.bytes = p.size;
   return call;
 }
 
@@ -111,6 +122,9 @@ MemoryCall decode_memory_call(std::uint32_t id, const void* parameters) {
       break;
     case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
       call = freed<cuMemUnmap_params>(parameters);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemSetAccess:
+      call = granted(*static_cast<const cuMemSetAccess_params*>(parameters));
       break;
     default:
       break;

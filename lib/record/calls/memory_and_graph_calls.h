@@ -16,6 +16,7 @@ struct MemoryCall {
     frees,   // frees the allocation that begins at `address`
     unmaps,  // unmaps the range of `bytes` bytes at `address`
     asks,    // allocates memory that has no address yet; only the size is used
+    grants,  // allows devices to access mapped memory
   };
   What what = What::none;
   wire::allocation::Kind kind = wire::allocation::Kind::none;
@@ -46,6 +47,8 @@ constexpr MemoryCall::What memory_call(std::uint32_t id) {
       return MemoryCall::What::frees;
     case CUPTI_DRIVER_TRACE_CBID_cuMemUnmap:
       return MemoryCall::What::unmaps;
+    case CUPTI_DRIVER_TRACE_CBID_cuMemSetAccess:
+      return MemoryCall::What::grants;
     case CUPTI_DRIVER_TRACE_CBID_cuMemCreate:
       return MemoryCall::What::asks;
     default:

@@ -145,6 +145,17 @@ void Allocations::unmapped(const Freed& freed, std::uint64_t bytes) {
   }
 }
 
+void Allocations::granted(std::uint64_t address, std::uint64_t bytes) {
+  const LockGuard lock(mutex_);
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    std::byte* known = entry(i);
+    const bool mapped = wire::load(known, allocation::kKind) == static_cast<std::uint8_t>(allocation::Kind::mapped);
+    const bool live = wire::load(known, allocation::kFreed) == 0;
+    if (mapped && live && wire::load(known, allocation::kAddress) - address < bytes)
+      wire::store(known, allocation::kFlags, allocation::kWritable);
+  }
+}
+
 void Allocations::context_destroyed(std::uint32_t context, const Freed& freed) {
   using Kind = allocation::Kind;
   const LockGuard lock(mutex_);

@@ -59,6 +59,8 @@ class Allocations {
   void freed(const Freed& freed);
   // Ends all mappings in the range that begins at the address in `freed` and has `bytes` bytes.
   void unmapped(const Freed& freed, std::uint64_t bytes);
+  // Marks the mappings that begin in this range as writable.
+  void granted(std::uint64_t address, std::uint64_t bytes);
   void context_destroyed(std::uint32_t context, const Freed& freed);
 
  private:

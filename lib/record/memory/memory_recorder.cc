@@ -19,6 +19,7 @@ void MemoryRecorder::attach(AreaMap& area, const DriverApi& driver, OperationRec
 void MemoryRecorder::note(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame) {
   MemoryCall call = decode_memory_call(id, data.functionParams);
   if (call.what == What::asks || call.address == 0) return;
+  if (call.what == What::grants) return allocations_.granted(call.address, call.bytes);
   const bool ordered = thread.open.record != nullptr;
   // Ignores a captured operation: it became a graph node, whose memory is live only during replays.
   if (ordered && (thread.open.flags & operation::kCaptured) != 0) return;

@@ -89,6 +89,11 @@ void Contexts::describe_device(std::uint32_t index) {
       driver_->device_get_pci_bus_id(name, sizeof name, device) == CUDA_SUCCESS) {
     interner_->property(key, name);
   }
+  int pageable = 0;
+  if (driver_->device_get_attribute(&pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device) == CUDA_SUCCESS &&
+      pageable != 0) {
+    interner_->property("pageable_access", "1");
+  }
   int shared = 0;
   if (driver_->device_get_attribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS && shared != 0) {
     interner_->property("mps", "1");

@@ -244,9 +244,59 @@ TEST_CASE("memory of another device is out of reach if access was never granted"
   CHECK(out_of_reach(kKnown | 1));
   CHECK(!out_of_reach(kKnown | 2));
   CHECK(!out_of_reach(0));  // the recorder did not store the peers
+  CHECK(launched.arguments()[0].may_be_out_of_reach);
   SUBCASE("pool memory has separate access rights") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
   SUBCASE("an unknown context") { record.allocations[0].context = 7; }
+  SUBCASE("another context of the device") { record.contexts[1].device = 0; }
+  SUBCASE("a node of a graph may run on another device than its launch") {
+    constexpr std::uint64_t kOfNode = std::uint64_t{3} << 32 | 1;
+    session::GraphNode node;
+    analyse::Candidate candidate;
+    launched.operation().kind = wire::operation::Kind::graph;
+    launched.operation().graph = 3;
+    candidate.operation = &launched.operation();
+    candidate.node = &node;
+    candidate.node_index = 2;
+    record.arguments.push_back({kOfNode, wire::intern::kOfNode, 0, {{0, words({0x10000010})}}});
+    launched.failure.candidates = {candidate};
+    const auto arguments = analyse::arguments_of(launched.failure).arguments;
+    REQUIRE(arguments.size() == 1);
+    CHECK((!arguments[0].out_of_reach && arguments[0].may_be_out_of_reach));
+    return;
+  }
   CHECK(!out_of_reach(kKnown));
+  CHECK(launched.arguments()[0].may_be_out_of_reach);
+}
+
+TEST_CASE("a table belongs to the nearest pointer below it") {
+  std::vector<analyse::OperationArgument> arguments(3);
+  const session::Allocation memory, other;
+  for (analyse::OperationArgument& each : arguments) each.where.allocation = &memory;
+  arguments[0].pointer = 0x1000;
+  arguments[1].pointer = 0x1800;
+  arguments[2].pointer = 0x2000;
+  const auto nearest = [&](std::uint64_t address) {
+    std::size_t found = 3;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (analyse::is_nearest(i, address, arguments)) found = found == 3 ? i : 4;
+    }
+    return found;
+  };
+  CHECK(nearest(0x1000) == 0);
+  CHECK(nearest(0x1900) == 1);
+  CHECK(nearest(0x3000) == 2);
+  arguments[1].pointer = 0x1000;
+  CHECK(nearest(0x1900) == 0);  // the first of equal ones
+  arguments[0].where.allocation = &other;
+  arguments[2].where.allocation = &other;
+  CHECK(analyse::is_nearest(1, 0x3000, arguments));
+}
+
+TEST_CASE("memory that a graph allocates is not recorded") {
+  session::ProcessRecord record;
+  CHECK(analyse::knows_all_allocations(record));
+  record.graphs.emplace_back().nodes.emplace_back().type = wire::graph_node::kAllocation;
+  CHECK(!analyse::knows_all_allocations(record));
 }
 
 TEST_CASE("parameters of another launch are not used") {

@@ -131,11 +131,56 @@ TEST_CASE_FIXTURE(Fixture, "work that may change the table makes it unknown") {
     kernel(1, kTable);
     CHECK(found().size() == 1);
   }
+  SUBCASE("unless that received it elsewhere") {
+    const std::uint64_t other = kOther, table = kTable;
+    kernel(1, kOther);
+    record.arguments.back().parameters.push_back({8, std::string(reinterpret_cast<const char*>(&other), sizeof other)});
+    const std::size_t before = record.arguments.size() - 1;
+    CHECK(found().size() == 1);
+    record.arguments[before].parameters[1].bytes.assign(reinterpret_cast<const char*>(&table), sizeof table);
+    CHECK(found().empty());
+  }
+  SUBCASE("a kernel that received its end") {
+    kernel(2, kTable + 4096);
+    CHECK(found().empty());
+  }
+  SUBCASE("a kernel that received memory with its address") {
+    const std::uint64_t table = kTable + 8;
+    copy(kOther, std::string(reinterpret_cast<const char*>(&table), sizeof table));
+    CHECK(found().size() == 2);
+    kernel(2, kOther + 64);
+    CHECK(found().empty());
+  }
+  SUBCASE("a copy that was queued later, in another stream") {
+    const session::Operation launch = kernel(1, kTable);
+    const AllocationMap map(record, launch.ticks);
+    CHECK(copied_memory(record, launch, map).size() == 1);
+    session::Operation& later = copy(kTable, "ABCD");
+    CHECK(copied_memory(record, launch, map).size() == 1);
+    later.stream = launch.stream + 1;
+    CHECK(copied_memory(record, launch, map).empty());
+  }
   SUBCASE("nor a refused call") {
     session::Operation& memset = operation(OperationKind::memset);
     memset.destination = kTable;
     memset.argument = 8;
     memset.result = 1;
+    CHECK(found().size() == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "the program may write to some memory without a call") {
+  copy(kTable, "0123456789abcdef");
+  SUBCASE("managed memory") {
+    record.allocations[0].kind = wire::allocation::Kind::managed;
+    CHECK(found().empty());
+  }
+  SUBCASE("pinned memory from which the driver copies later") {
+    constexpr std::uint64_t kPinned = 0x700000000000;
+    allocation(kPinned).kind = wire::allocation::Kind::pinned;
+    record.operations[0].source = kPinned + 8;
+    CHECK(found().empty());
+    record.operations[0].flags |= wire::operation::kBlocking;
     CHECK(found().size() == 1);
   }
 }

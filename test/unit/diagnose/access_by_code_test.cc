@@ -48,13 +48,14 @@ struct Fixture {
   }
   std::optional<AccessByCode> run(std::uint32_t error = 700) {
     map.emplace(record, 10);
-    launch.emplace(FailedLaunch{error, {}, *map, true});
+    launch.emplace(FailedLaunch{error, {}, *map, all_known, 1, reads_host_memory});
     for (std::uint32_t i = 0; i < values.size(); ++i) {
       analyse::OperationArgument& word = launch->words.emplace_back();
       word.word = 8 * i;
       word.pointer = values[i];
       word.where = map->find(values[i]);
       word.parameter = i + 1;
+      word.may_be_out_of_reach = may_be_out_of_reach == word.word;
     }
     for (const auto& [value, byte] : in_memory) {
       analyse::OperationArgument& word = launch->words.emplace_back();
@@ -71,6 +72,8 @@ struct Fixture {
   std::vector<std::uint64_t> values;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> in_memory;  // values, and their bytes in memory
   CertainAccesses accesses;
+  bool all_known = true, reads_host_memory = false;
+  std::optional<std::uint32_t> may_be_out_of_reach;  // a word
   std::optional<AllocationMap> map;
   std::optional<FailedLaunch> launch;
 };
@@ -144,6 +147,8 @@ TEST_CASE_FIXTURE(Fixture, "an access into other live memory does not fail") {
   allocation(kFirst + 8 * kMiB, 4 * kMiB);
   word(kFirst);
   CertainAccess& far = access(0, 0, 8 * kMiB);
+  CHECK_FALSE(run());
+  accesses.all_listed = true;  // so no other access can have failed
   CHECK_FALSE(run());
   far.most = 3000 * kMiB;
   CHECK(run());
@@ -292,6 +297,21 @@ TEST_CASE_FIXTURE(Fixture, "an address of the host's heap or stack must have fai
   const auto found = run();
   REQUIRE(found);
   CHECK(found->access.relation == Relation::host);
+  reads_host_memory = true;
+  CHECK_FALSE(run());
+}
+
+TEST_CASE_FIXTURE(Fixture, "of all accesses, those that cannot fail prove the others only if their memory lasts") {
+  allocation(kFirst, 4 * kMiB).freed = 20;
+  allocation(kFirst + (1ull << 34), 4 * kMiB);
+  word(kFirst);
+  word(kFirst + (1ull << 34));
+  access(0, 0, 252);
+  access(8, 0, 4 * kMiB + 60);
+  accesses.all_listed = true;
+  CHECK_FALSE(run());
+  record.allocations.front().freed = 0;
+  CHECK(run()->access.parameter == 2);
 }
 
 TEST_CASE_FIXTURE(Fixture, "an access to freed memory must have failed if that was a large separate allocation") {
@@ -446,6 +466,24 @@ TEST_CASE_FIXTURE(Fixture, "if all other accesses are valid, the open one has le
   SUBCASE("unless its memory is freed while the kernel may run") {
     record.allocations.back().freed = 20;
     CHECK_FALSE(run());
+  }
+  SUBCASE("unless the memory of another access is freed while the kernel may run") {
+    session::Allocation& other = record.allocations.front();
+    other.kind = Kind::ordered;
+    other.freed = 20;
+    other.freed_stream = 2;
+    CHECK_FALSE(run());
+    other.freed_stream = 1;  // the kernel's own
+    CHECK(run());
+  }
+  SUBCASE("unless the kernel may have no access to the memory of another") {
+    may_be_out_of_reach = 0;
+    CHECK_FALSE(run());
+    may_be_out_of_reach.reset();
+    record.allocations.front().kind = Kind::mapped;
+    CHECK_FALSE(run());
+    record.allocations.front().flags = wire::allocation::kWritable;
+    CHECK(run());
   }
   SUBCASE("unless an address is misaligned") { CHECK_FALSE(run(716)); }
 }
