@@ -1,6 +1,7 @@
 // `race_kernels CUBIN FIRST SECOND`: two kernels on two streams get the same buffer. FIRST may be `graph`, with the two
-// kernels on separate branches. In `graph_updatable`, kernels may change its nodes. Further CUBINs are loaded first, one after the other. For `file:CUBIN`, the driver reads
-// the file.
+// kernels on separate branches. In `graph_updatable`, kernels may change its nodes. With `mapped` or `mapped_only`,
+// FIRST is `elsewhere`, and the private buffers are mapped; only with `mapped` may the GPU write to them. Further CUBINs
+// are loaded first, one after the other. For `file:CUBIN`, the driver reads the file.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -11,7 +12,7 @@
 namespace {
 
 struct Program : Driver {
-  Program(const char* cubin, char** loaded_before) {
+  Program(const char* cubin, const std::string& first, char** loaded_before) {
     for (; *loaded_before != nullptr; ++loaded_before) {
       load(*loaded_before);
       std::size_t place = 0, bytes = 0;
@@ -19,8 +20,23 @@ struct Program : Driver {
       CHECK(cuModuleUnload(module));
     }
     load(cubin);
-    for (CUdeviceptr& each : others) each = allocate(4096);
+    for (CUdeviceptr& each : others)
+      each = first.compare(0, 6, "mapped") == 0 ? map(first == "mapped") : allocate(4096);
     buffer = allocate(4096);
+  }
+  CUdeviceptr map(bool writable) {
+    constexpr std::size_t kBytes = 2 << 20;
+    CUdeviceptr address = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    const CUmemAccessDesc access = {properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CHECK(cuMemAddressReserve(&address, kBytes, 0, 0, 0));
+    CHECK(cuMemCreate(&handle, kBytes, &properties, 0));
+    CHECK(cuMemMap(address, kBytes, 0, handle, 0));
+    if (writable) CHECK(cuMemSetAccess(address, kBytes, &access, 1));
+    return address;
   }
   void load(const char* cubin) {
     if (std::strncmp(cubin, "file:", 5) == 0) {
@@ -44,8 +60,8 @@ struct Program : Driver {
     const CUfunction function = kernel(named.c_str());
     CUdeviceptr used = what == "elsewhere" ? other : buffer;
     void* one[] = {&used, &from};
-    void* two[] = {what == "copy_to" ? &buffer : &other, what == "copy_to" ? &other : &buffer};
     CUdeviceptr behind = buffer + 4 * static_cast<CUdeviceptr>(from);
+    void* two[] = {what == "copy_to" ? &behind : &other, what == "copy_to" ? &other : &behind};
     void* in_place[] = {&buffer, &behind};
     void** parameters = shifts ? in_place : copies ? two : one;
     CHECK(cuLaunchKernel(function, 1, 1, 1, shifts ? 64 : 32, 1, 1, 0, stream, parameters, nullptr));  // LAUNCH LINE
@@ -59,7 +75,8 @@ struct Program : Driver {
 }  // namespace
 
 int main(int, char** arguments) {
-  Program program(arguments[1], arguments + 4);
+  const bool mapped = std::strncmp(arguments[2], "mapped", 6) == 0;
+  Program program(arguments[1], arguments[2], arguments + 4);
   CUstream a = program.stream(), b = program.stream();
   const bool updatable = std::strcmp(arguments[2], "graph_updatable") == 0;
   const bool graph = updatable || std::strcmp(arguments[2], "graph") == 0;
@@ -73,8 +90,8 @@ int main(int, char** arguments) {
     CHECK(cuEventRecord(fork, a));
     CHECK(cuStreamWaitEvent(b, fork, 0));
   }
-  program.launch(graph ? "write__8" : arguments[2], a);  // FIRST LINE
-  program.launch(arguments[3], b);                       // THEN LINE
+  program.launch(graph ? "write__8" : mapped ? "elsewhere" : arguments[2], a);  // FIRST LINE
+  program.launch(arguments[3], b);                                              // THEN LINE
   if (graph) {
     CHECK(cuEventRecord(join, b));
     CHECK(cuStreamWaitEvent(a, join, 0));

@@ -129,6 +129,15 @@ def recorded_parameters_of_a_node_that_kernels_may_change_prove_nothing(machine)
     expect((finding["access"], finding["cause"], finding["launch"]["grid"]), (None, None, [0, 0, 0]), "access, cause and grid")
 
 
+def mapped_memory_proves_nothing_unless_a_call_made_it_writable(machine):
+    _with_disassembler(machine)
+    for memory, relation in (("mapped", "past_end"), ("mapped_only", None)):
+        machine.plan("fault kernel=copy__8_8")
+        machine.run(machine.build / "targets/race_kernels", CUBIN, memory, "copy_from:5000")
+        access = machine.report()["findings"][0]["access"]
+        expect((access or {}).get("relation"), relation, memory)
+
+
 def a_kernel_that_stays_inside_is_not_blamed(machine):
     _with_disassembler(machine)
     for what in ("part__8_4:992", "part__8_4:0", "write__8"):
