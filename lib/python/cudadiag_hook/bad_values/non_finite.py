@@ -14,8 +14,8 @@ from ..tensor_data.schemas import facts_of, tensors_in
 from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_device, tensor_kinds
 from ..forward_places import places_here
 from ..whole_program import Turn
-from .bad_elements import about_root, kept_inputs, chosen
-from .bad_results import Root, Value, use, use_all, watch
+from .non_finite_elements import about_root, kept_inputs, chosen
+from .non_finite_results import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # the earliest roots of each value
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
@@ -34,7 +34,7 @@ class Call:
         self.place = None
 
 
-def scalars_are_bad(call):
+def scalars_are_non_finite(call):
     for each in (*call.args, *call.kwargs.values()) if call.kwargs else call.args:
         if type(each) is float and (each != each or (reach.worst == INFINITE and each - each != 0)):
             return True
@@ -217,7 +217,7 @@ def check_later(call, outputs):
     call.place = places_here.place(call.stack)
     call.inputs = [(check_choice(call, each, outputs[0][0]) if call.facts.chooses else None, values)
                    for each, values in call.inputs if values]
-    call.scalars = scalars_are_bad(call)
+    call.scalars = scalars_are_non_finite(call)
     call.args, call.kwargs = (), {}
     # These checks are queued last, so that the results for the chosen elements arrive first.
     checks = (slots.add(outputs[0][2]),) if len(outputs) == 1 else slots.add_all([floats for _, _, floats in outputs])
@@ -270,7 +270,7 @@ def settle():
 def settle_bad(value, tensor):
     """Sets the value's roots: those of its bad inputs or, without bad inputs, its own operator."""
     call = value.call
-    bad = bad_values(call, tensor)
+    bad = non_finite_inputs(call, tensor)
     if bad:
         roots = {root.ordinal: root for each in bad for root in each.roots}
         value.roots = tuple(roots[ordinal] for ordinal in sorted(roots)[:MOST_ROOTS])
@@ -282,7 +282,7 @@ def settle_bad(value, tensor):
     value.call = None
 
 
-def bad_values(call, tensor=None):
+def non_finite_inputs(call, tensor=None):
     """Returns the bad values of the inputs. If the operator chooses elements, an input counts only if a chosen one is
     bad."""
     bad = []
@@ -294,7 +294,7 @@ def bad_values(call, tensor=None):
         elif values and each is not None and tensor is not None and not is_bad_now(call, each, tensor):
             continue
         bad += values
-    if not bad and watch.latest_item and scalars_are_bad(call):
+    if not bad and watch.latest_item and scalars_are_non_finite(call):
         bad = [watch.latest_item]
     return bad
 
@@ -321,7 +321,7 @@ def root_of(call, tensor):
         return Root(call.ordinal, role, about_root(call, None, call.place))
     if call.facts.lifts or call.facts.adopts:
         role = "loaded"
-    elif scalars_are_bad(call):
+    elif scalars_are_non_finite(call):
         role = "passed"
     else:
         with Guard():

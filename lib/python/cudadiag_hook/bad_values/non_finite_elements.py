@@ -35,13 +35,13 @@ def chosen(call, each, result):
     return torch.where(mask, result, torch.zeros((), dtype=result.dtype, device=result.device))
 
 
-def bad_mask(tensor):
+def non_finite_mask(tensor):
     return ~tensor.isfinite() if reach.worst == INFINITE else tensor.isnan()
 
 
 def first_bad(tensor):
     """Returns {"bad": number of bad elements, "index": index of the first one, "shape": the tensor's shape}."""
-    mask = bad_mask(tensor)
+    mask = non_finite_mask(tensor)
     flat = int(mask.reshape(-1).to(sys.modules["torch"].uint8).argmax())
     index, rest = [], flat
     for size in reversed(mask.shape):
