@@ -32,6 +32,20 @@ MAY_INCLUDE = {
 # The same for the folders of the command, below cmd; main.cc may include all of them.
 IN_COMMAND = {"": {""}, "sessions": {"", "sessions"}, "run": {"", "sessions", "run"}, "commands": {"", "sessions", "run", "commands"}}
 
+# The same for the folders of the recorder. Its own folder has what all of them may include, but "recorder.h" is for
+# recorder.cc and the entry points alone.
+IN_RECORDER = {
+    "output": set(),
+    "stacks": {"operations", "output"},
+    "hooks": {"calls", "rerun", "stacks"},
+    "python": {"calls", "hooks", "operations", "output", "rerun", "stacks"},
+    "calls": {"graphs", "operations", "output", "python"},
+    "memory": {"calls", "graphs", "operations", "output"},
+    "rerun": {"calls", "graphs", "memory", "operations", "output"},
+    "graphs": {"calls", "memory", "operations", "output", "rerun", "stacks"},
+    "operations": {"calls", "graphs", "memory", "output", "python", "rerun", "stacks"},
+}
+
 # In the order of the table in lib/README.md: the stage, and one sentence for each room.
 ROOMS = {
     "base": ("", "Small tools that several rooms need: descriptors, printable text, demangled names."),
@@ -88,21 +102,28 @@ def complaints_about(room, file, text):
             yield from complaints_about_foreign(room, file, name)
 
 
-def folder_in_command(file):
-    """Paths of the command's own files start below cmd."""
-    return next(folder for folder in file.parents if folder.name == "cmd")
+def folder_above(file, name):
+    return next(folder for folder in file.parents if folder.name == name)
 
 
 def complaints_inside_command(file, name):
-    folder = str(file.parent.relative_to(folder_in_command(file))).strip(".")
+    folder = str(file.parent.relative_to(folder_above(file, "cmd"))).strip(".")
     other, allowed = name.rpartition("/")[0], IN_COMMAND.get(folder, set())
     if file.name != "main.cc" and other not in allowed:
         yield f'includes "{name}": {folder or "the command"} may include {", ".join(sorted(allowed - {""})) or "no folder"}'
 
 
+def complaints_inside_recorder(file, name):
+    folder = str(file.parent.relative_to(folder_above(file, "record"))).strip(".")
+    other, allowed = name.removeprefix("record/").rpartition("/")[0], IN_RECORDER.get(folder, set())
+    if folder and (name == "record/recorder.h" or other not in {"", folder} | allowed):
+        yield f'includes "{name}": record/{folder} may include {", ".join(sorted(allowed)) or "no other folder"}'
+
+
 def complaints_about_own(room, file, name):
     other = room_of(name)
-    if room == "cmd" and (folder_in_command(file) / name).exists():
+    # Paths of the command's own files start below cmd.
+    if room == "cmd" and (folder_above(file, "cmd") / name).exists():
         yield from complaints_inside_command(file, name)
     elif other == "cmd":
         yield f'includes "{name}": nothing includes cmd'
@@ -112,6 +133,8 @@ def complaints_about_own(room, file, name):
         yield f'includes "{name}": it is for the .cc files of its room alone'
     elif other == "record" and room != "record":
         yield f'includes "{name}": nothing outside uses the recorder'
+    elif other == "record":
+        yield from complaints_inside_recorder(file, name)
     elif room in MAY_INCLUDE and other != room and other not in MAY_INCLUDE[room]:
         yield f'includes "{name}": {room} may include {", ".join(sorted(MAY_INCLUDE[room])) or "no other room"}'
 

@@ -49,6 +49,13 @@ class Includes(unittest.TestCase):
                 'cmd/run/report.cc: includes "commands/list.h": run may include run, sessions',
                 'cmd/terminal.h: includes "sessions/choice.h": the command may include no folder'])
 
+    def test_folders_of_the_recorder(self):
+        self.assert_refused("lib/record/output/a.cc", '#include "record/calls/calls.h"\n', "record/output may include no other folder")
+        self.assert_refused("lib/record/memory/a.h", '#include "record/hooks/hooks.h"\n', "may include calls, graphs, operations, output")
+        self.assert_refused("lib/record/graphs/a.cc", '#include "record/recorder.h"\n', "record/graphs may include")
+        self.assertEqual(self.complaints("lib/record/output/a.cc", '#include "record/driver_api.h"\n'), [])
+        self.assertEqual(self.complaints("lib/record/a.cc", '#include "record/recorder.h"\n'), [])
+
     def test_foreign(self):
         self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
