@@ -63,16 +63,12 @@ namespace forks {
 
 constexpr std::uint32_t kRefused = wire::cuda::kInitializationError;
 
+// The child reads `parent`, but never locks or changes it.
 struct Origin {
   const Recorder* parent = nullptr;
   std::uint32_t pid = 0;   // of the parent
   std::uint32_t site = 0;  // where the parent forked, in the parent's area; 0 if unknown
 };
-
-// Call this in the child, on its only thread. Reads `Origin::parent`, but never locks or changes it.
-void begin_child(const Origin& origin);
-// Handles a callback in a process without a recorder. Does nothing unless begin_child() has been called.
-void see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data, std::uintptr_t frame);
 
 }  // namespace forks
 

@@ -42,7 +42,7 @@ IN_RECORDER = {
     "calls": {"graphs", "operations", "output", "python"},
     "memory": {"calls", "graphs", "operations", "output"},
     "rerun": {"calls", "graphs", "memory", "operations", "output"},
-    "graphs": {"calls", "memory", "operations", "output", "rerun", "stacks"},
+    "graphs": {"calls", "memory", "operations", "output", "rerun"},
     "operations": {"calls", "graphs", "memory", "output", "python", "rerun", "stacks"},
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "record/stacks/unwinder.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -363,4 +363,16 @@ bool Streams::can_be_at_work(std::uint32_t at) const {
 
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
+std::byte* next_record(ThreadState& state, Streams& streams) {
+  std::uint64_t serial = state.serial;
+  if (static_cast<std::uint32_t>(serial + 1) == 0) [[unlikely]]
+    state.serial = ++serial;
+  std::byte* record = state.ring + serial % area::kRingRecords * area::kOperationSize;
+  if (serial >= area::kRingRecords) [[likely]]
+    streams.hold_unfinished(record);
+  wire::store_release(record, wire::operation::kSerial, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  return record;
+}
+
 }  // namespace cudadiag::record

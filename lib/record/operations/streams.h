@@ -203,4 +203,8 @@ void Streams::each_unfinished(Visit visit) {
   }
 }
 
+// Returns the slot for the thread's next record, and clears its serial. If the operation of the slot's old record has
+// not finished, that record is kept elsewhere. The caller fills the slot, then calls publish().
+[[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
+
 }  // namespace cudadiag::record

@@ -11,8 +11,6 @@
 
 #include <algorithm>
 
-#include "record/operations/streams.h"
-
 namespace cudadiag::record {
 
 namespace area = wire::area;
@@ -221,18 +219,6 @@ bool OtherThreads::have_run() const {
   return !all_wait() || switches_ < 0 || switches() != switches_ || threads_ == 0 || threads() != threads_;
 }
 
-std::byte* next_record(ThreadState& state, Streams& streams) {
-  std::uint64_t serial = state.serial;
-  if (static_cast<std::uint32_t>(serial + 1) == 0) [[unlikely]]
-    state.serial = ++serial;
-  std::byte* record = state.ring + serial % area::kRingRecords * area::kOperationSize;
-  if (serial >= area::kRingRecords) [[likely]]
-    streams.hold_unfinished(record);
-  wire::store_release(record, wire::operation::kSerial, 0);
-  std::atomic_thread_fence(std::memory_order_release);
-  return record;
-}
-
 void publish(ThreadState& state, std::byte* record) {
   const std::uint64_t serial = state.serial + 1;
   // The slot of the next record holds the ring's oldest record, which the processor has evicted from its caches by now.
@@ -251,6 +237,31 @@ const SiteCache::Entry& SiteCache::insert(const Entry& entry) {
   Entry* place = std::find_if(set, set + kWays, fits);
   if (place == set + kWays) place = set + replaced++ % kWays;
   return *place = entry;
+}
+
+bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
+  const auto is_on = [&](const StackRange& stack) { return stack.has(stack_pointer); };
+  const auto change = [&](const StackRange& stack, bool own) {
+    thread.stack = stack;
+    thread.on_own_stack = own;
+    return true;
+  };
+  if (is_on(thread.own_stack)) return change(thread.own_stack, true);
+  StackRange* set = thread.known_stacks.set_of(stack_pointer);
+  StackRange* end = set + KnownStacks::kWays;
+  if (const StackRange* known = std::find_if(set, end, is_on); known != end) return change(*known, false);
+  StackRange found;
+  if (!find_stack(stack_pointer, found)) return false;
+  if (is_own_stack(found, stack_pointer)) return change(thread.own_stack = found, true);
+  std::move_backward(set, end - 1, end);
+  return change(*set = found, false);
+}
+
+void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
+  StackRange* set = thread.known_stacks.set_of(stack_pointer);
+  std::replace_if(
+      set, set + KnownStacks::kWays, [&](const StackRange& stack) { return stack.has(stack_pointer); }, StackRange{});
+  thread.stack = thread.own_stack = {};
 }
 
 }  // namespace cudadiag::record

@@ -206,10 +206,12 @@ class Threads {
 // Returns true if the thread is between ENTER and EXIT of a driver call.
 inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
 
-// Returns the slot for the thread's next record, and clears its serial. If the operation of the slot's old record has
-// not finished, that record is kept elsewhere. The caller fills the slot, then calls publish().
-class Streams;
-[[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
+// Publishes the record that next_record() (streams.h) returned.
 [[gnu::hot]] void publish(ThreadState& state, std::byte* record);
+
+// Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
+bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
+// Call this when the stack has been freed or replaced.
+void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record

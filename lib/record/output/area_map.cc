@@ -288,4 +288,34 @@ int open_arena(int access) {
   return ::open(path, access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
+namespace {
+
+template <std::size_t kSize>
+bool read_at(int file, std::size_t offset, std::byte (&to)[kSize]) {
+  return pread(file, to, kSize, static_cast<off_t>(offset)) == static_cast<ssize_t>(kSize);
+}
+
+}  // namespace
+
+std::string_view others_at_work(std::span<char> text) {
+  const int file = open_arena(O_RDONLY);
+  if (file < 0) return {};
+  std::byte header[arena::kClaimed.end];
+  const std::size_t claimed = read_at(file, 0, header) ? wire::load(header, arena::kClaimed) : 0;
+  const auto self = static_cast<std::uint32_t>(getpid());
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < std::min(claimed, arena::kAreaCount); ++i) {
+    std::byte other[area::kPid.end];
+    if (!read_at(file, arena::kHeaderSize + i * area::kAreaSize, other)) break;
+    const std::uint32_t pid = wire::load(other, area::kPid);
+    const bool recording = wire::load(other, area::kState) == static_cast<std::uint32_t>(area::State::recording);
+    if (wire::load(other, area::kMagic) != area::kMagicValue || !recording || pid == self || !is_alive(pid)) continue;
+    const int length = snprintf(text.data() + used, text.size() - used, used == 0 ? "%u" : " %u", pid);
+    if (length < 0 || used + static_cast<std::size_t>(length) >= text.size()) break;
+    used += static_cast<std::size_t>(length);
+  }
+  close(file);
+  return {text.data(), used};
+}
+
 }  // namespace cudadiag::record

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "wire/area.h"
 #include "wire/pass_files.h"
@@ -77,5 +79,11 @@ class AreaMap {
 // Opens the launcher's arena (wire/area.h), whose path is in an environment variable. `access` is O_RDONLY or O_RDWR.
 // Returns -1 if the arena is missing or cannot be opened.
 int open_arena(int access);
+
+// Fills `text` with the pids of the live processes that record in the same arena: decimal numbers separated by spaces,
+// as many as fit. When one process of a program fails, the parent process may kill the others, which no recorder can
+// observe. Returns an empty text if the arena cannot be opened. Safe to call on any thread, even while the process
+// exits.
+std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

@@ -10,9 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "record/libc_substitutes.h"
-#include "record/output/area_map.h"
 #include "wire/area.h"
 #include "wire/pass_files.h"
 
@@ -210,18 +211,6 @@ std::uint64_t remove_earlier_areas(const char* folder) {
 
 void mark_alive(int fd) { flock(fd, LOCK_EX | LOCK_NB); }
 
-namespace area = wire::area;
-namespace arena = wire::arena;
-
-namespace {
-
-template <std::size_t kSize>
-bool read_at(int file, std::size_t offset, std::byte (&to)[kSize]) {
-  return pread(file, to, kSize, static_cast<off_t>(offset)) == static_cast<ssize_t>(kSize);
-}
-
-}  // namespace
-
 // Also checks the state of the process, because a process that has ended keeps its pid until its parent has waited for
 // it.
 bool is_alive(std::uint32_t pid) {
@@ -233,27 +222,6 @@ bool is_alive(std::uint32_t pid) {
   close(file);
   const auto* end = size > 0 ? static_cast<const char*>(memrchr(line, ')', static_cast<std::size_t>(size))) : nullptr;
   return end != nullptr && end + 2 < line + size && end[2] != 'Z' && end[2] != 'X';
-}
-
-std::string_view others_at_work(std::span<char> text) {
-  const int file = open_arena(O_RDONLY);
-  if (file < 0) return {};
-  std::byte header[arena::kClaimed.end];
-  const std::size_t claimed = read_at(file, 0, header) ? wire::load(header, arena::kClaimed) : 0;
-  const auto self = static_cast<std::uint32_t>(getpid());
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < std::min(claimed, arena::kAreaCount); ++i) {
-    std::byte other[area::kPid.end];
-    if (!read_at(file, arena::kHeaderSize + i * area::kAreaSize, other)) break;
-    const std::uint32_t pid = wire::load(other, area::kPid);
-    const bool recording = wire::load(other, area::kState) == static_cast<std::uint32_t>(area::State::recording);
-    if (wire::load(other, area::kMagic) != area::kMagicValue || !recording || pid == self || !is_alive(pid)) continue;
-    const int length = snprintf(text.data() + used, text.size() - used, used == 0 ? "%u" : " %u", pid);
-    if (length < 0 || used + static_cast<std::size_t>(length) >= text.size()) break;
-    used += static_cast<std::size_t>(length);
-  }
-  close(file);
-  return {text.data(), used};
 }
 
 }  // namespace cudadiag::record

@@ -17,7 +17,6 @@
 
 #include "record/libc_substitutes.h"
 #include "record/rerun/image_reader.h"
-#include "record/rerun/node_saver.h"
 
 namespace cudadiag::record {
 

@@ -63,7 +63,20 @@ class SavedMemory {
   alignas(64) std::byte piece_[kPiece];
 };
 
-struct NodeLaunch;
+// The kernel launch of a graph node, with contiguous parameters.
+struct NodeLaunch {
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
+  static constexpr std::size_t kMostAttributes = 4;
+
+  bool known;               // false if the recorder did not decode the call that set this launch
+  bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
+  CUfunction function;      // a CUfunction or a CUkernel
+  std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
+  std::uint32_t attribute_count;
+  CUlaunchAttribute attributes[kMostAttributes];
+  std::size_t size;
+  alignas(8) std::byte bytes[kMostBytes];
+};
 
 class LaunchSaver {
  public:

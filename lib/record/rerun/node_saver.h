@@ -26,21 +26,6 @@
 
 namespace cudadiag::record {
 
-// The kernel launch of a node, with contiguous parameters.
-struct NodeLaunch {
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 15;
-  static constexpr std::size_t kMostAttributes = 4;
-
-  bool known;               // false if the recorder did not decode the call that set this launch
-  bool parameters_unknown;  // true if there are parameters, but the driver does not report their sizes
-  CUfunction function;      // a CUfunction or a CUkernel
-  std::uint32_t grid[3], block[3], cluster[3], shared_bytes;
-  std::uint32_t attribute_count;
-  CUlaunchAttribute attributes[kMostAttributes];
-  std::size_t size;
-  alignas(8) std::byte bytes[kMostBytes];
-};
-
 struct FollowedGraph {
   CUgraphExec exec = nullptr;  // null if the entry is free
   CUgraph source = nullptr;    // the graph whose nodes identify the nodes of `exec`

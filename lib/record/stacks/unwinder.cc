@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "record/libc_substitutes.h"
-#include "record/operations/threads.h"
 
 namespace cudadiag::record {
 
@@ -129,6 +128,8 @@ StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
   return {std::min(stack.low, lowest), stack.high};
 }
 
+}  // namespace
+
 bool find_stack(std::uintptr_t inside, StackRange& stack) {
   MemoryMap map;
   MemoryRange range;
@@ -141,42 +142,12 @@ bool find_stack(std::uintptr_t inside, StackRange& stack) {
   return false;
 }
 
-// Returns true if the stack exists for as long as the calling thread. This holds for a stack that contains the kernel's
-// random bytes (the main thread's) or the thread's own data. In the second case, the part beyond the data is removed
-// from `stack`.
-bool is_own(StackRange& stack, std::uintptr_t stack_pointer) {
+bool is_own_stack(StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack.has(getauxval(AT_RANDOM))) return true;
   const auto data = reinterpret_cast<std::uintptr_t>(reinterpret_cast<void*>(pthread_self()));
   if (!stack.has(data) || stack_pointer >= data) return false;
   stack.high = data;
   return true;
-}
-
-}  // namespace
-
-bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
-  const auto is_on = [&](const StackRange& stack) { return stack.has(stack_pointer); };
-  const auto change = [&](const StackRange& stack, bool own) {
-    thread.stack = stack;
-    thread.on_own_stack = own;
-    return true;
-  };
-  if (is_on(thread.own_stack)) return change(thread.own_stack, true);
-  StackRange* set = thread.known_stacks.set_of(stack_pointer);
-  StackRange* end = set + KnownStacks::kWays;
-  if (const StackRange* known = std::find_if(set, end, is_on); known != end) return change(*known, false);
-  StackRange found;
-  if (!find_stack(stack_pointer, found)) return false;
-  if (is_own(found, stack_pointer)) return change(thread.own_stack = found, true);
-  std::move_backward(set, end - 1, end);
-  return change(*set = found, false);
-}
-
-void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
-  StackRange* set = thread.known_stacks.set_of(stack_pointer);
-  std::replace_if(
-      set, set + KnownStacks::kWays, [&](const StackRange& stack) { return stack.has(stack_pointer); }, StackRange{});
-  thread.stack = thread.own_stack = {};
 }
 
 }  // namespace cudadiag::record

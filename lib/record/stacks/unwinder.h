@@ -22,8 +22,6 @@ struct UnwoundFrame {
 std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
                    std::span<UnwoundFrame> frames, bool& truncated);
 
-struct ThreadState;
-
 struct StackRange {
   std::uintptr_t low, high;  // as mapped; zero if none
 
@@ -47,9 +45,11 @@ struct KnownStacks {
   std::array<StackRange, kSets * kWays> ranges;
 };
 
-// Finds the mapped stack that contains this address, and makes it the thread's newest. Returns false if there is none.
-bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer);
-// Call this when the stack has been freed or replaced.
-void forget_stack(ThreadState& thread, std::uintptr_t stack_pointer);
+// Finds the mapped stack that contains this address. Returns false if there is none.
+bool find_stack(std::uintptr_t inside, StackRange& stack);
+// Returns true if the stack exists for as long as the calling thread. This holds for a stack that contains the kernel's
+// random bytes (the main thread's) or the thread's own data. In the second case, the part beyond the data is removed
+// from `stack`.
+bool is_own_stack(StackRange& stack, std::uintptr_t stack_pointer);
 
 }  // namespace cudadiag::record
