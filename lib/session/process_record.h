@@ -455,7 +455,7 @@ enum class Property : std::uint8_t {
   left_at_work,          // pids of processes that were working when this one ended
   mps,
   pageable_access,  // "1" if a GPU of the process can access pageable host memory
-  python,  // version
+  python,           // version
   python_hook,
   rank,
   visible_devices,  // value of CUDA_VISIBLE_DEVICES
