@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sass/evaluator.h"
-#include "sass/failing_address.h"
 #include "sass/flow.h"
+#include "sass/launch_values.h"
 
 namespace cudadiag::sass {
 

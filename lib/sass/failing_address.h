@@ -6,7 +6,6 @@
 // comes from memory, from other threads or from an instruction that is not modelled.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,34 +13,9 @@
 #include <vector>
 
 #include "sass/kernel_accesses.h"
+#include "sass/launch_values.h"
 
 namespace cudadiag::sass {
-
-// The state of a thread after its failure. Empty members are unknown.
-struct LaneState {
-  std::uint32_t stands = 0;  // code address of the next instruction
-  std::vector<std::uint32_t> registers, uniform_registers;
-  std::optional<std::uint32_t> predicates, uniform_predicates;  // one bit per predicate, set if it is true
-  std::uint32_t lane = 0;
-  std::array<std::uint32_t, 3> thread{}, block{};
-};
-
-// State that all threads of a launch share.
-struct LaunchState {
-  std::string parameters;  // the bytes of the parameters; empty if unknown
-  std::optional<std::array<std::uint32_t, 3>> grid, block;
-  bool clusters = false;  // the launch groups blocks into clusters
-};
-
-// The terms whose sum is an address, according to the code alone. `words` are the offsets in bytes of the parameter
-// words that are added unchanged.
-struct Base {
-  bool known = false;                    // false if the terms differ between paths, or cannot be followed
-  std::vector<std::uint32_t> words{};    // sorted
-  bool others = false;                   // a value from memory is also added
-  bool loaded = false;                   // all such values were loaded from global memory
-  std::vector<std::uint32_t> through{};  // parameter words that lead to the memory from which they were loaded
-};
 
 class FailingAddress {
  public:

@@ -8,6 +8,8 @@
 namespace cudadiag::sass {
 namespace {
 
+constexpr std::size_t kMostRows = 16;  // for each parameter and mode; with more rows, the answer is unknown
+
 bool is_global(const Instruction& i) {
   return i.uses_memory() && (i.code->space == Space::global || i.code->space == Space::generic);
 }
@@ -110,7 +112,7 @@ std::vector<ParameterBytes> FollowedLaunch::bytes() {
   for (const auto& [key, lattices] : used_) {
     const auto& [word, mode] = key;
     if (too_many_.contains(key)) continue;
-    auto rows = lattices.rows(ByteRanges::kMostRows);
+    auto rows = lattices.rows(kMostRows);
     if (rows) {
       out.push_back({word, mode, std::move(*rows)});
     } else {

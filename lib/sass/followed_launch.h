@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sass/byte_ranges.h"
 #include "sass/evaluator.h"
 #include "sass/flow.h"
 #include "sass/launch_trace.h"
+#include "sass/launch_values.h"
 
 namespace cudadiag::sass {
 

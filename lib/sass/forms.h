@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "sass/byte_ranges.h"
+#include "sass/launch_values.h"
 
 namespace cudadiag::sass {
 

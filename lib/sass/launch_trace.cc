@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sass/followed_launch.h"
-
 namespace cudadiag::sass {
 namespace {
 
@@ -147,52 +145,6 @@ void ValueNumbers::may_change(const Instruction& i, std::uint64_t reason) {
   for (std::uint32_t each = 0; each < predicates_.size(); ++each) {
     if ((i.written.predicates >> each & 1) != 0) predicates_[each] = mixed(mixed(predicates_[each], reason), i.address);
   }
-}
-
-// ---- what FollowedLaunch notes
-
-std::uint64_t FollowedLaunch::base_of(const Evaluator::Address& address) const {
-  return address.word ? launch_.word(*address.word).value_or(0) : 0;
-}
-
-void FollowedLaunch::note_access(const Part& part, const Evaluator::Address& address, Evaluator& evaluator) {
-  if (trace_ == nullptr) return;
-  const Instruction& i = instruction(part);
-  TracedAccess& access = trace_->accesses.emplace_back();
-  access = {part.state.at, base_of(address), address.form, part.box, part.state.order};
-  for (std::uint32_t word = 0; trace_->numbers && !i.values.empty() && 4 * word < std::max(i.bytes, 4u); ++word) {
-    access.stored = access.stored * 31 + trace_->numbers->of(evaluator, i.values.back(), word);
-  }
-}
-
-// `runs`: false if it is unknown whether the thread executes the instruction.
-void FollowedLaunch::note_values(const Part& part, Evaluator& evaluator, bool runs) {
-  if (trace_ == nullptr || !trace_->numbers) return;
-  const Instruction& i = instruction(part);
-  if (!runs) return trace_->numbers->may_change(i, trace_->numbers->of(i.condition));
-  std::optional<std::uint64_t> place;
-  if (i.is_load()) {
-    const auto address = evaluator.address(i);
-    if (address && address->form.is_constant())
-      place = base_of(*address) + static_cast<std::uint64_t>(address->form.base);
-  }
-  trace_->numbers->note(i, evaluator, part.box, part.state.order, place);
-}
-
-void FollowedLaunch::note_detour(Part& part, const Detours::Detour& detour) {
-  if (trace_ == nullptr) return;
-  const std::uint32_t from = part.state.at;
-  std::vector<const Instruction*> code;
-  bool loops = false;
-  for (const std::uint32_t at : detour.code) {
-    code.push_back(&code_.program[at]);
-    loops |= std::ranges::any_of(code_.program.next(at), [&](std::uint32_t to) {
-      return to <= at && (to == from || std::ranges::find(detour.code, to) != detour.code.end());
-    });
-    if (trace_->numbers)
-      trace_->numbers->may_change(code_.program[at], trace_->numbers->of(code_.program[from].condition));
-  }
-  trace_->note_detour(code, loops, part.state.order);
 }
 
 }  // namespace cudadiag::sass
