@@ -285,9 +285,10 @@ class CopiedBytes {
     return words;
   }
 
-  // A kernel may write backwards from the end of a memory.
-  static bool lies_in(std::uint64_t word, const session::Allocation& allocation) {
-    return word >= allocation.address && word - allocation.address <= allocation.bytes;
+  // A kernel may write backwards from the end of a memory, unless other memory begins there.
+  bool lies_in(std::uint64_t word, const session::Allocation& allocation) const {
+    if (word < allocation.address || word - allocation.address > allocation.bytes) return false;
+    return word - allocation.address < allocation.bytes || map_.find(word).state != Whereabouts::State::live;
   }
 
   // Returns whether the kernel received an address in this allocation, or may have received one, perhaps in memory that

@@ -130,6 +130,11 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
+bool names_refusing_call(const Case& failed, Facts& facts) {
+  facts.add("call", failed.call());
+  return !failed.asynchronous();
+}
+
 void add_who(const Case& failed, Facts& facts) {
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;

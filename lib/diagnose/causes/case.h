@@ -108,6 +108,8 @@ std::string size_text(std::uint64_t bytes);
 void add_place(Facts& facts, const char* name, const std::optional<diagnose::Location>& location,
                const std::string& directory);
 
+// Adds the fact call. Returns false if no call was refused.
+bool names_refusing_call(const Case& failed, Facts& facts);
 // Adds who accessed the memory and how: the facts kernel ("scale()") and verb ("reads").
 void add_who(const Case& failed, Facts& facts);
 

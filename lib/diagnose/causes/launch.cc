@@ -55,6 +55,14 @@ bool grid_too_large(const Case& failed, Facts& facts) {
   return failed.is_launch() && exceeds(failed.launch().grid, kMostGrid);
 }
 
+bool grid_is_no_multiple(const Case& failed, Facts& facts) {
+  const Dim3 &grid = failed.launch().grid, &cluster = failed.launch().cluster;
+  facts.add("grid", dimensions(grid));
+  facts.add("cluster", dimensions(cluster));
+  if (!failed.is_launch() || volume(cluster) == 0) return false;
+  return grid[0] % cluster[0] != 0 || grid[1] % cluster[1] != 0 || grid[2] % cluster[2] != 0;
+}
+
 bool exceeds_kernel(const Case& failed, Facts& facts) {
   add_shape(failed, facts);
   facts.add("most", std::to_string(failed.refused().most_threads));
@@ -178,6 +186,12 @@ const std::vector<Rule>& launch_rules() {
                  "threads are too many"},
        .fix = {"limit the grid to cudaOccupancyMaxActiveBlocksPerMultiprocessor blocks on each multiprocessor"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#grid-synchronization"},
+      {.id = "grid-not-multiple-of-cluster",
+       .codes = {912},
+       .when = grid_is_no_multiple,
+       .texts = {"the grid of {grid} blocks is not a multiple of the cluster of {cluster} blocks"},
+       .fix = {"round the grid up to a multiple of the cluster, and let the additional blocks do nothing"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters"},
       {.id = "invalid-cluster",
        .codes = {912},
        .texts = {"the thread-block cluster does not fit: it is too large for the kernel or the GPU, or does not divide "

@@ -311,6 +311,38 @@ const std::vector<Rule>& memory_rules() {
                  "the {argument} of {touched} reaches {past} past the end of an allocation of {bytes}"},
        .fix = {"check this call's byte count, and the offset of its pointer, against the size of the allocation"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "pitch-below-width",
+       .codes = {12},
+       .calls = {"Memcpy2D", "Memcpy3D", "Memset2D", "Memset3D"},
+       .when = names_refusing_call,
+       .texts = {"{call} got a pitch that is smaller than the width of a row, or larger than the GPU allows"},
+       .fix = {"pass the width and both pitches in bytes, not in elements; a pitch is the distance between two rows"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "array-too-large",
+       .sure = Sure::often,
+       .codes = {1},
+       .calls = {"Malloc3DArray", "MallocArray", "MallocMipmappedArray", "cuArrayCreate", "cuArray3DCreate",
+                 "cuMipmappedArrayCreate"},
+       .when = names_refusing_call,
+       .texts =
+           {"{call} accepts no array of this size, format or kind: often a dimension exceeds the GPU's limit, such "
+            "as 2,048 layers, or its flags do not fit its dimensions"},
+       .fix = {"compare width, height and depth or layers with the device's cudaDevAttrMaxTexture and "
+               "cudaDevAttrMaxSurface attributes",
+               "width and height are in elements, not in bytes"},
+       .link =
+           "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-technical-specifications"},
+      {.id = "memory-without-ipc-handle",
+       .sure = Sure::often,
+       .codes = {1},
+       .calls = {"IpcGetMemHandle"},
+       .when = names_refusing_call,
+       .texts = {"{call} makes handles only of memory from cudaMalloc or cuMemAlloc; this often is mapped, managed, "
+                 "stream-ordered or host memory"},
+       .fix = {"allocate the memory with {cuda:cudaMalloc|cuMemAlloc}, or export memory of cuMemCreate with "
+               "cuMemExportToShareableHandle",
+               "PyTorch's expandable segments are mapped memory: turn them off for tensors to be shared"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#interprocess-communication"},
       {.id = "copy-direction",
        .sure = Sure::often,
        .codes = {1},

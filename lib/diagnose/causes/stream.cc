@@ -6,11 +6,6 @@
 namespace cudadiag::causes {
 namespace {
 
-bool names_refusing_call(const Case& failed, Facts& facts) {
-  facts.add("call", failed.call());
-  return !failed.asynchronous();
-}
-
 bool takes_a_stream_or_event(const Case& failed, Facts& facts) {
   return names_refusing_call(failed, facts) &&
          (failed.is_launch() || has_any(failed.call(), {"Stream", "Event", "Async", "Graph", "Launch"}));

@@ -71,6 +71,7 @@ struct Launch {
   std::string kernel, mangled;
   std::array<std::uint32_t, 3> grid{}, block{};  // all 0 if unknown
   std::uint32_t shared_bytes = 0;
+  std::array<std::uint32_t, 3> cluster{};  // of a refused launch; all 0 if there are no clusters, or if this is unknown
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;

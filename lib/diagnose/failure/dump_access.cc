@@ -418,6 +418,25 @@ Dumped dumped(const analyse::Failure& failure, const Device& device, const std::
   return std::filesystem::path(dump).filename() == name.text ? Dumped{again, failure.again} : Dumped{};
 }
 
+// A program may use adjacent mappings as one memory, and unmap a part of it. If the first failing address lies there,
+// returns the argument with this part as its memory. `launch` received the argument.
+std::optional<OperationArgument> in_unmapped_part(const OperationArgument* argument, const DumpAccess& dump,
+                                                  const session::ProcessRecord& record,
+                                                  const session::Operation& launch) {
+  const auto is_mapped = [](const analyse::Whereabouts& where) {
+    return where.allocation != nullptr && where.allocation->kind == wire::allocation::Kind::mapped;
+  };
+  if (argument == nullptr || !argument->pointer || !is_mapped(argument->where) || dump.lanes.empty())
+    return std::nullopt;
+  const auto base =
+      std::ranges::find_if(dump.parameters, [&](const BaseParameter& each) { return argument->word == each.word; });
+  if (base == dump.parameters.end() || !base->value) return std::nullopt;
+  const std::uint64_t address = dump.lanes.front().address - *base->value + *argument->pointer;
+  OperationArgument part = *argument;
+  part.where = analyse::AllocationMap(record, launch.ticks).find(address);
+  return part.where.state == State::freed && is_mapped(part.where) ? std::optional(part) : std::nullopt;
+}
+
 // `own`: the process and the launch to which the addresses belong. `child`: the kernel was launched on the GPU.
 Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve, const Dumped& own,
                  bool child) {
@@ -432,6 +451,12 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
     argument = &*parameter;
     process = own.process;
   }
+  const session::Operation* launch = own.launch;
+  if (given.process != nullptr && !parameter)
+    launch = given.process == failure.again_process ? failure.again : failure.candidates.front().operation;
+  std::optional<OperationArgument> unmapped;
+  if (process != nullptr && launch != nullptr) unmapped = in_unmapped_part(argument, dump, process->record, *launch);
+  if (unmapped) argument = &*unmapped;
   const bool all_known = process != nullptr && analyse::knows_all_allocations(process->record);
   Access access = recorded_access(dump, argument, all_known);
   if (argument != nullptr && argument->where.allocation != nullptr) {
@@ -439,11 +464,8 @@ Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const 
   }
   const auto is_table = [&](const OperationArgument& each) { return dump.table && each.word == dump.table->word; };
   const auto table = std::ranges::find_if(given.arguments, is_table);
-  if (table != given.arguments.end() && table->where.state == State::live) {
-    const session::Operation& launch =
-        given.process == failure.again_process ? *failure.again : *failure.candidates.front().operation;
-    add_last_write(access, *given.process, launch, *table->where.allocation, resolve);
-  }
+  if (table != given.arguments.end() && table->where.state == State::live)
+    add_last_write(access, *given.process, *launch, *table->where.allocation, resolve);
   recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   return access;
 }

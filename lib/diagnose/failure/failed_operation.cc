@@ -119,6 +119,7 @@ Launch launch_of(const Process& process, const session::FailedCall& error, const
   launch.grid = error.grid;
   launch.block = error.block;
   launch.shared_bytes = error.shared_bytes;
+  if (const auto* refused = analyse::refused_operation(process.record, error)) launch.cluster = refused->cluster;
   launch.thread = error.tid;
   add_place(launch, process, error.stream, error.context);
   return launch;

@@ -78,4 +78,10 @@ TEST_CASE("cooperative launches and clusters") {
   CHECK(id_of(refused_call(720, "cudaMalloc")) == "none");
   CHECK(id_of(refused_launch(912, {3, 1, 1}, {32, 1, 1})) == "invalid-cluster");
   CHECK(id_of(refused_launch(913, {3, 1, 1}, {32, 1, 1})) == "none");
+  Failed failed = refused_launch(912, {10, 1, 1}, {32, 1, 1});
+  failed.finding.launch->cluster = {4, 1, 1};
+  CHECK(text_of(failed) == "the grid of 10,1,1 blocks is not a multiple of the cluster of 4,1,1 blocks");
+  CHECK(explain(failed)->certain);
+  failed.finding.launch->cluster = {5, 1, 1};
+  CHECK(id_of(failed) == "invalid-cluster");
 }

@@ -140,6 +140,15 @@ TEST_CASE("a memset of host memory") {
   CHECK(id_of(failed) == "none");
 }
 
+TEST_CASE("calls that accept only some memory") {
+  CHECK(id_of(refused_call(12, "cudaMemcpy2D")) == "pitch-below-width");
+  CHECK(id_of(refused_call(1, "cudaMemcpy2D")) == "none");
+  CHECK(id_of(refused_call(1, "cudaMalloc3DArray")) == "array-too-large");
+  CHECK(id_of(refused_call(1, "cudaMalloc3D")) == "none");
+  CHECK(id_of(refused_call(1, "cudaIpcGetMemHandle")) == "memory-without-ipc-handle");
+  CHECK(id_of(refused_call(1, "cudaIpcGetEventHandle")) == "none");
+}
+
 TEST_CASE("a copy whose host side is device memory") {
   Failed failed = refused_call(1, "cudaMemcpy");
   failed.finding.refused->host_side = "destination";

@@ -379,6 +379,14 @@ TEST_CASE_FIXTURE(
     process.record.allocations.front().freed = 5;
     CHECK(access_now(false).relation == Relation::unknown);
   }
+  SUBCASE("a part of adjacent mappings was unmapped") {
+    process.record.allocations.push_back(LoadDump::allocation(0x7f211fe00000 + (std::uint64_t{1} << 40)));
+    process.record.allocations.back().freed = 5;
+    CHECK(access_now(true).relation == Relation::past_end);
+    for (session::Allocation& each : process.record.allocations) each.kind = wire::allocation::Kind::mapped;
+    CHECK(access_now(true).relation == Relation::freed);
+    CHECK(access_now(true).allocation->is_freed);
+  }
   SUBCASE("the parameters of a kernel that was launched on the GPU are not recorded") {
     child = "far_load(int*)";
     CHECK(access_now(true).relation == Relation::past_end);
