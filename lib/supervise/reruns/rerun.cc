@@ -159,7 +159,7 @@ base::Result<Start> start_of(const RerunSpec& spec, const session::Session& sess
 struct Prepared {
   Start start;
   base::FileDescriptor input;
-  std::unique_ptr<RerunOutput> output;  // null if the output goes to our standard error
+  std::unique_ptr<RerunOutput> output;
   launch::SupervisedOptions options;
   std::optional<launch::PrivateFolders> folders{};
 };
@@ -197,12 +197,14 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   auto made = start_of(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
   Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), nullptr, {}};
-  if (!spec.show) prepared.output = std::make_unique<RerunOutput>(writer.create_file(session::kOutputFile));
+  prepared.output = spec.show ? std::make_unique<RerunOutput>(STDERR_FILENO)
+                              : std::make_unique<RerunOutput>(writer.create_file(session::kOutputFile));
   if (!prepared.input.valid()) {
     return base::Error{"the command's standard input cannot be copied for the rerun", "store the input in a file"};
   }
-  if (prepared.output != nullptr && !prepared.output->pipe().valid()) {
-    return base::Error{"cannot write " + (folder / session::kOutputFile).string(),
+  if (!prepared.output->pipe().valid()) {
+    return base::Error{spec.show ? "cannot create a pipe for the output of the rerun"
+                                 : "cannot write " + (folder / session::kOutputFile).string(),
                        "free some space, or check the limits: ulimit -a"};
   }
   auto& start = prepared.start;
@@ -214,7 +216,7 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
     start.variables.push_back(mark);
   launch::SupervisedOptions& options = prepared.options;
   options.input = prepared.input.get();
-  options.output = spec.show ? STDERR_FILENO : prepared.output->pipe().get();
+  options.output = prepared.output->pipe().get();
   options.directory = session.manifest.working_directory;
   options.arena = start.arena ? start.arena->file() : -1;
   options.patience = std::chrono::milliseconds(std::llround(std::clamp(spec.time_limit, 1.0, 60.0) * 1000));
@@ -292,7 +294,8 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   std::error_code error;
   const std::filesystem::path directory = session.manifest.working_directory;
   if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
-    return base::Error{"the working folder of the program has been removed: " + directory.string(), ""};
+    return base::Error{"the working folder of the program has been removed: " + directory.string(),
+                       "create it again, with the files that the program reads"};
   }
   const auto name = writer.begin_pass(name_of(spec));
   if (const auto* failure = std::get_if<base::Error>(&name)) return *failure;
@@ -310,14 +313,14 @@ base::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session
   auto spawned = launch::Supervised::spawn(start.command, environment_of(start, spec.dumps), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Supervised>(spawned);
-  if (output != nullptr) output->close_pipe();
+  output->close_pipe();
   std::optional<RaceWatch> races;
   if (spec.kind == PassKind::races) {
     races.emplace(*arena, relay, writer.pass_folder(), find_disassembler(start.command));
   }
   RerunWatch watch(target, relay, arena, spec, writer.pass_folder());
   pass.cut_short = watch.wait(listener);
-  if (output != nullptr) output->finish();
+  output->finish();
   result.dump_asked = watch.dump_asked();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();

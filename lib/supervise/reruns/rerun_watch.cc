@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <utility>
 
 #include "base/processes.h"
@@ -33,6 +35,8 @@ constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr auto kLook = milliseconds(200);
+// How long the output of a rerun that has ended may wait for a reader.
+constexpr auto kUnread = milliseconds(2000);
 // If more time than this passes between two checks, this program was stopped.
 constexpr auto kShortestStop = std::chrono::seconds(2);
 
@@ -212,7 +216,25 @@ void RerunWatch::leave_out_pause() {
   if (failed_by_) *failed_by_ += pause;
 }
 
-RerunOutput::RerunOutput(base::FileDescriptor file) : file_(std::move(file)) {
+namespace {
+
+// Returns a descriptor for the same file. A terminal or pipe is opened again, because only the new descriptor may be
+// nonblocking. A file is not, because its new descriptor would start at the beginning.
+base::FileDescriptor descriptor_like(int number) {
+  struct stat status {};
+  if (::fstat(number, &status) == 0 && (S_ISFIFO(status.st_mode) || ::isatty(number) != 0)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(number);
+    base::FileDescriptor again(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (again.valid()) return again;
+  }
+  return base::FileDescriptor(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+}  // namespace
+
+RerunOutput::RerunOutput(int number) : RerunOutput(descriptor_like(number), true) {}
+
+RerunOutput::RerunOutput(base::FileDescriptor file, bool shown) : file_(std::move(file)), shown_(shown) {
   std::array<int, 2> ends = {-1, -1};
   if (!file_.valid() || ::pipe2(ends.data(), O_CLOEXEC) != 0) return;
   reader_ = base::FileDescriptor(ends[0]);
@@ -256,12 +278,28 @@ void RerunOutput::copy() {
 }
 
 void RerunOutput::take(std::string_view piece) {
+  if (shown_) return show(piece);
   const std::uint64_t room = kFirst - std::min(taken_, kFirst);
   taken_ += piece.size();
   write(piece.substr(0, room));
   piece.remove_prefix(std::min<std::uint64_t>(room, piece.size()));
   last_ += piece;
   if (last_.size() > 2 * kLast) last_.erase(0, last_.size() - kLast);
+}
+
+// Waits until the text is read, but not for ever: once the rerun has ended, drops what nobody reads.
+void RerunOutput::show(std::string_view text) {
+  for (auto patience = kUnread; !text.empty() && file_.valid();) {
+    std::array<pollfd, 2> sources = {{{file_.get(), POLLOUT, 0}, {finishing_.get(), POLLIN, 0}}};
+    if (::poll(&sources[0], 1, static_cast<int>(kLook.count())) > 0) {
+      // At most what a pipe with room takes at once.
+      const ssize_t written = ::write(file_.get(), text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+      if (written < 0 && errno != EAGAIN && errno != EINTR) file_ = base::FileDescriptor();
+    } else if (::poll(&sources[1], 1, 0) > 0 && (patience -= kLook) <= milliseconds(0)) {
+      file_ = base::FileDescriptor();
+    }
+  }
 }
 
 void RerunOutput::store_end() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/files.h"
 #include "launch/arena.h"
@@ -81,7 +82,10 @@ class RerunOutput {
 
   // Copies to `file` what is written to pipe(), on a separate thread. The rerun therefore never waits for this
   // program's other work.
-  explicit RerunOutput(base::FileDescriptor file);
+  explicit RerunOutput(base::FileDescriptor file) : RerunOutput(std::move(file), false) {}
+  // Copies all of it to this program's descriptor `number`, which the rerun itself must not have: with it, the rerun
+  // could truncate the user's log, or change the modes of the terminal.
+  explicit RerunOutput(int number);
   ~RerunOutput();
   RerunOutput(const RerunOutput&) = delete;
   RerunOutput& operator=(const RerunOutput&) = delete;
@@ -95,12 +99,15 @@ class RerunOutput {
   void finish();
 
  private:
+  RerunOutput(base::FileDescriptor file, bool shown);
   void copy();
   void take(std::string_view piece);
   void store_end();
   void write(std::string_view text);
+  void show(std::string_view text);
 
   base::FileDescriptor file_, reader_, writer_, finishing_;
+  bool shown_;               // all of the output goes to a descriptor whose reader may not read
   std::uint64_t taken_ = 0;  // bytes read so far
   std::string last_;         // the latest bytes after the first kFirst, at least kLast of them
   std::thread thread_;       // uses all other members except writer_

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -67,6 +68,37 @@ TEST_CASE("the end is stored although a process that was not killed still has th
   output.close_pipe();
   output.finish();
   CHECK(kept.text() == "said before the end");
+}
+
+TEST_CASE("all output is shown, however long it is, and the descriptor that shows it keeps its modes and position") {
+  const Kept kept;
+  const base::FileDescriptor shown = kept.open();
+  REQUIRE(base::write_all(shown.get(), "before "));
+  const int modes = ::fcntl(shown.get(), F_GETFL);
+  RerunOutput output(shown.get());
+  REQUIRE(output.pipe().valid());
+  const std::string block(1u << 20, 'x');
+  for (int i = 0; i < 20; ++i) CHECK(base::write_all(output.pipe().get(), block));
+  CHECK(::ftruncate(output.pipe().get(), 0) != 0);
+  CHECK(::fcntl(output.pipe().get(), F_SETFL, O_NONBLOCK) == 0);
+  output.finish();
+  CHECK(::fcntl(shown.get(), F_GETFL) == modes);
+  CHECK(base::write_all(shown.get(), " after"));
+  const std::string text = kept.text();
+  CHECK(text.size() == (20u << 20) + 13);
+  CHECK(text.starts_with("before xx"));
+  CHECK(text.ends_with("xx after"));
+}
+
+TEST_CASE("output that nobody reads is dropped when the rerun has ended") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const base::FileDescriptor unread(ends[0]), full(ends[1]);
+  RerunOutput output(full.get());
+  CHECK((::fcntl(full.get(), F_GETFL) & O_NONBLOCK) == 0);
+  const std::string block(80u << 10, 'x');  // more than this pipe holds
+  CHECK(base::write_all(output.pipe().get(), block));
+  output.finish();
 }
 
 TEST_CASE("a rerun does not wait for a file that takes nothing more") {
