@@ -219,8 +219,10 @@ void use_default_action_here(int signal) {
 }
 
 void leave_no_core() {
-  const rlimit no_core{1, 1};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(1, limit.rlim_max);
+  ::setrlimit(RLIMIT_CORE, &limit);
 }
 
 void restore_signals_for_target(const sigset_t& blocked) {

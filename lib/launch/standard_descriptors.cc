@@ -1,9 +1,11 @@
 #include "launch/standard_descriptors.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +54,12 @@ int bytes_in(int pipe) {
   return ::ioctl(pipe, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
+// Returns true if the pipe is a FIFO in a file system, which further programs can open.
+bool has_name(int pipe) {
+  struct statfs status {};
+  return ::fstatfs(pipe, &status) != 0 || status.f_type != PIPEFS_MAGIC;
+}
+
 // Returns a new pipe with the contents of `pipe`, which tee(2) does not consume. Returns an invalid descriptor if they
 // do not all fit: a user with many pipes gets only small ones.
 FileDescriptor copy_of(int pipe) {
@@ -97,10 +105,12 @@ bool Input::has_something() const {
   return ::poll(&source, 1, 0) > 0;
 }
 
-// Copies nothing while the pipe has a writer, because the copy could be incomplete.
+// Copies nothing while the pipe has a writer, because the copy could be incomplete. The next writer of an empty FIFO
+// may be yet to come.
 void Input::copy_pipe() {
   pollfd source{number_, POLLIN, 0};
-  if (::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0) copied_ = copy_of(number_);
+  if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
+  if (bytes_in(number_) > 0 || !has_name(number_)) copied_ = copy_of(number_);
 }
 
 std::string Input::obstacle() const {

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -347,7 +348,12 @@ int supervise(int argc, char** argv) {
     auto& folders = arguments.isolation->folders;
     folders.insert(folders.end(), overlays->trees().begin(), overlays->trees().end());
   }
-  if (arguments.isolation) arguments.isolation->private_network = enter_private_network();
+  if (arguments.isolation) {
+    arguments.isolation->private_network = enter_private_network();
+    // The filter lets calls that set this limit succeed without effect, so a script with `ulimit -c` runs on.
+    constexpr rlimit kNoCore{1, 1};
+    ::setrlimit(RLIMIT_CORE, &kNoCore);
+  }
   ConfinedStart start;
   const base::FileDescriptor signals(take_over_signals(start.blocked));
   start.path = arguments.path;

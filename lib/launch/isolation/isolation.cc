@@ -154,8 +154,9 @@ Isolation usual_isolation() {
 
 std::optional<std::string> missing_isolation() {
   if (landlock_version() == 0) return "no Landlock";
-  if (!can_filter()) return "no seccomp user notification";
-  return std::nullopt;
+  if (can_filter()) return std::nullopt;
+  const base::FileDescriptor one_more(::open("/", O_PATH | O_CLOEXEC));
+  return one_more.valid() || errno != EMFILE ? "no seccomp user notification" : "too few descriptors: ulimit -n";
 }
 
 int confine_this_thread(const Isolation& isolation) {

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ class FilterText {
     answer(SECCOMP_RET_ERRNO | ENOSYS);
     std::set<long> allowed(unchecked_calls().begin(), unchecked_calls().end());
     add_allowed(allowed);
+    pretend_core_limit();
     std::set<long> conditional;
     for (const SyscallRule& rule : call_rules()) {
       add_rule(rule);
@@ -76,6 +78,25 @@ class FilterText {
       add(static_cast<std::uint16_t>(BPF_JMP | BPF_K | (bits ? BPF_JSET : BPF_JEQ)), rule.bits, 0, 1);
       answer(SECCOMP_RET_USER_NOTIF);
     }
+    load(offsetof(seccomp_data, nr));
+  }
+
+  // Answers prlimit64(pid, RLIMIT_CORE, limits, NULL) with 0, without executing it. The rerun may leave no core file,
+  // but a script that ends at a failed `ulimit -c unlimited` must run as it did the first time.
+  void pretend_core_limit() {
+    constexpr auto argument = [](unsigned index) {
+      return offsetof(seccomp_data, args) + index * sizeof(std::uint64_t);
+    };
+    add(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 10);
+    load(argument(1));
+    add(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 7);
+    load(argument(2));
+    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 5, 0);
+    load(argument(3));
+    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+    load(argument(3) + sizeof(std::uint32_t));
+    add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+    answer(SECCOMP_RET_ERRNO | 0);
     load(offsetof(seccomp_data, nr));
   }
 

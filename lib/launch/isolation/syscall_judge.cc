@@ -225,6 +225,8 @@ SyscallJudge::Verdict SyscallJudge::judge(const seccomp_data& data, pid_t thread
       return judge_process(call, call.integer(rule->path));
     case Kind::events:
       return judge_events(call);
+    case Kind::group:
+      return judge_group(call, call.integer(1));
     case Kind::priority:
       return judge_priority(call);
     case Kind::refuse:

@@ -243,6 +243,8 @@ constexpr SyscallRule kRules[] = {
     unless_zero(on_process(SYS_sched_setattr, Kind::process, Deed::change, 0), 0),
     unless_zero(on_process(SYS_migrate_pages, Kind::process, Deed::change, 0), 0),
     unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
+    // Only the group of the terminal's job can read what the user types.
+    unless_zero(on_process(SYS_setpgid, Kind::group, Deed::change, 1), 1),
     on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
     on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
     // Shared memory and messages that unrelated processes can use.
@@ -464,7 +466,6 @@ constexpr long kUnchecked[] = {
     SYS_gettid,
     SYS_getpgid,
     SYS_getsid,
-    SYS_setpgid,
     SYS_setsid,
     SYS_pidfd_open,
     SYS_set_tid_address,

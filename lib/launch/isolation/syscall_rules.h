@@ -34,6 +34,7 @@ struct SyscallRule {
     processes,  // kill: argument 0 may refer to several processes
     process,    // acts on the process in argument `path`, or if `path` is -1, on the process of the pidfd in argument 0
     events,     // perf_event_open: watches the process in argument `path`; -1: all
+    group,      // setpgid: joins the group in argument 1
     priority,   // setpriority: argument 0 says whether the target is a process, a group or a user
     refuse,
   };

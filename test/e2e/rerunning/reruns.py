@@ -1,9 +1,12 @@
 """What an automatic rerun does and adds, and when it ends. Each function's name says what it tests."""
 
+import fcntl
 import os
 import pathlib
+import resource
 import shutil
 import signal
+import subprocess
 import sys
 
 from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, skip, true_line
@@ -356,6 +359,46 @@ def output_of_a_rerun_goes_to_a_file_or_is_shown(machine):
     expect(shown.stdout, "record None\n", "stdout")
     expect_in("confirm disabled\n", shown.stderr, "stderr")
     expect((session_of(machine) / "confirm/output.txt").exists(), False, "a file")
+
+
+def rerun_that_is_shown_cannot_change_the_users_log(machine):
+    machine.plan(AGAIN)
+    harms = ('test "$CUDADIAG_PASS" = record || python3 -c "import os; os.truncate(1, 0)" 2>&1; '
+             'test "$CUDADIAG_PASS" = record || python3 -c "import os; [os.set_blocking(n, False) for n in (1, 2)]"; exec "$@"')
+    with open(machine.folder / "log", "w+") as log:
+        log.write("the user's line\n")
+        log.flush()
+        modes = fcntl.fcntl(log, fcntl.F_GETFL)
+        subprocess.run(machine.command("run", "--rerun=auto", "--no-device-pass", "--show-rerun", "--", "sh", "-c", harms, "sh",
+                                       *program("probe.py", "tells")),
+                       env=machine.environment, cwd=machine.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=60)
+        expect(fcntl.fcntl(log, fcntl.F_GETFL), modes, "modes")
+    text = (machine.folder / "log").read_text()
+    expect(text.startswith("the user's line\nrecord None\n"), True, "the start of " + text)
+    expect_in("confirm disabled\n", text, "the output of the rerun")
+    expect_proven(machine.report())
+
+
+def rerun_cannot_join_the_group_that_reads_the_terminal(machine):
+    machine.plan(AGAIN)
+    joins = ("import os, sys\ntry:\n  os.setpgid(0, int(sys.argv[1]))\n  print('joined', flush=True)\n"
+             "except PermissionError:\n  print('refused', flush=True)\nos.execv(sys.argv[2], sys.argv[2:])")
+    result = rerun(machine, sys.executable, "-c", joins, os.getpgrp(), *program("probe.py"))
+    expect(result.stdout, "joined\n", "the first run, which is in that group")
+    expect((session_of(machine) / "confirm/output.txt").read_text(), "refused\n", "the rerun")
+    expect_proven(machine.report())
+
+
+def script_that_raises_the_limit_of_core_files_runs_again(machine):
+    machine.plan(AGAIN)
+    script = 'ulimit -c unlimited || exit 9; echo limit $(ulimit -c); exec "$@"'
+    soft = dict(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, resource.RLIM_INFINITY)))
+    for isolated, limit in ((True, "0"), (False, "unlimited")):
+        machine.runs.unlink(missing_ok=True)
+        machine.run("bash", "-c", script, "bash", *program("probe.py"), **soft)
+        by_hand = machine.cudadiag("bisect", "--no-device-pass", *(["--isolated"] if isolated else []), **soft)
+        expect((session_of(machine) / "confirm/output.txt").read_text(), f"limit {limit}\n", f"the rerun, after {by_hand.stderr}")
+        expect_proven(machine.report())
 
 
 def of_very_much_output_of_a_rerun_the_start_and_the_end_are_kept(machine):

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +89,23 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(all_of(input.again()) == "");
   later.write("words");
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
+}
+
+TEST_CASE("an empty FIFO whose writer has gone may get another writer, so it cannot be given again") {
+  const ScratchFolder scratch;
+  const std::string name = scratch.path() / "fifo";
+  REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
+  const FileDescriptor from(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  { const FileDescriptor first(::open(name.c_str(), O_WRONLY | O_CLOEXEC)); }
+  CHECK(Input(from.get()).obstacle() == "its input is a pipe that cannot be read again");
+  {
+    const FileDescriptor second(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(::write(second.get(), "words", 5) == 5);
+  }
+  CHECK(Input(from.get()).obstacle() == "");
+  Pipe anonymous;
+  anonymous.close();
+  CHECK(Input(anonymous.from.get()).obstacle() == "");
 }
 
 // Takes the pipe buffers that this user may have without privileges. Must run in a child without privileges.
