@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/processes.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "diagnose/report_frame.h"
@@ -349,14 +350,14 @@ void empty_older_report(const std::string& path) {
 void write_json_file(const diagnose::Diagnosis& report, const std::string& path, bool stored) {
   const auto failure = base::write_output_file(path, report::write_json(report), base::Earlier::replaced);
   if (!failure) return;
-  const bool full = session::is_for_lack_of_room(failure->error);
+  const bool full = base::is_for_lack_of_room(failure->error);
   say(fmt::format("cannot write the report to {}: {}; {}{}", path, failure->why,
                   full ? "free some space" : "choose a writable file",
                   stored ? fmt::format("{} run: cudadiag report --json", full ? ", then" : ", or") : ""));
 }
 
 report::Redaction own_names(const session::Session& session) {
-  std::vector<std::string> homes, users, hosts = {session.manifest.host, session::host_name()};
+  std::vector<std::string> homes, users, hosts = {session.manifest.host, base::host_name()};
   if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
   for (const char* variable : {"USER", "LOGNAME"}) {
     if (const char* user = std::getenv(variable)) users.emplace_back(user);

@@ -71,6 +71,9 @@ std::uint64_t size_of(const FileDescriptor& file);
 // Returns at most the first `most` bytes of a regular file; "" if it cannot be opened.
 std::string read_start(const std::filesystem::path& path, std::uint64_t most);
 
+// Returns whether `error`, an errno, means that the disk is full or that a quota or size limit was reached.
+inline bool is_for_lack_of_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
 enum class Earlier { replaced, kept };  // what happens to the text that a regular file contains
 
 struct WriteFailure {

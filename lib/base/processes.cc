@@ -1,5 +1,9 @@
 #include "base/processes.h"
 
+#include <limits.h>
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -70,6 +74,12 @@ std::string process_name(Pid process) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+std::string host_name() {
+  // Leaves room for a NUL, because gethostname need not terminate a name that just fits.
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 }  // namespace cudadiag::base

@@ -1,4 +1,5 @@
-// Reads from /proc which processes there are, and their states. Starts threads that a run can do without.
+// Reads from /proc which processes there are, and their states. Names this machine. Starts threads that a run can do
+// without.
 #pragma once
 
 #include <sys/types.h>
@@ -32,6 +33,9 @@ bool has_ended(Pid process);
 
 // Returns the name of the program, truncated by the kernel to 15 bytes; "" if the process is gone.
 std::string process_name(Pid process);
+
+// Finds this machine's host name. A process id from a different machine means nothing here.
+std::string host_name();
 
 // Starts a thread that a run can do without. Returns a non-joinable thread if the limit allows no more threads.
 template <typename Function>

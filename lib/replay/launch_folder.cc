@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/processes.h"
 #include "base/text.h"
 #include "replay/placement.h"
-#include "session/ownership.h"
 #include "session/plain_file.h"
 #include "wire/hash.h"
 
@@ -222,7 +222,7 @@ bool names_this_host(std::string_view text) {
 }  // namespace
 
 std::string host_mark() {
-  const std::string host = session::host_name();
+  const std::string host = base::host_name();
   return host.empty() ? "" : fmt::format("{:016x}", wire::hash_bytes(host.data(), host.size()));
 }
 

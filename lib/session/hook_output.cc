@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
-#include "session/session.h"
-#include "wire/area.h"
 #include "wire/rerun.h"
 
 namespace cudadiag::session {
@@ -82,7 +80,6 @@ constexpr base::Words<Use, 11> kUses = {{
 constexpr std::size_t kMostLines = 8192;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
-constexpr std::size_t kMostProcesses = 1024;
 
 std::optional<Number> number_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -369,41 +366,6 @@ std::vector<Delivery> parse_deliveries(std::string_view text) {
     if (auto delivery = parse(line)) deliveries.push_back(std::move(*delivery));
   }
   return deliveries;
-}
-
-namespace {
-
-// Adds processes that have no area but were checked for non-finite elements.
-void add_checked(const std::filesystem::path& folder, std::vector<Process>& processes) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::filesystem::path& file = entry.path();
-    const auto pid = base::whole_number<decltype(Process::pid)>(file.stem().string());
-    if (file.extension() != wire::delivery::kSuffix || !pid) continue;
-    Process process;
-    process.pid = *pid;
-    const auto known = [&](const Process& other) { return other.pid == process.pid; };
-    if (std::ranges::any_of(processes, known) || processes.size() >= kMostProcesses) continue;
-    process.deliveries = read_deliveries(file);
-    const auto checked = [](const Delivery& delivery) { return delivery.kind == DeliveryKind::checking; };
-    if (std::ranges::none_of(process.deliveries, checked)) continue;
-    process.record.pid = process.pid;
-    process.record.state = wire::area::State::finished;
-    processes.push_back(std::move(process));
-  }
-}
-
-}  // namespace
-
-void attach_hook_output(const std::filesystem::path& folder, std::vector<Process>& processes) {
-  if (!base::open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
-  for (Process& process : processes) {
-    process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
-    auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
-    std::ranges::sort(watched, [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
-    std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
-  }
-  add_checked(folder, processes);
 }
 
 }  // namespace cudadiag::session

@@ -201,9 +201,4 @@ struct Delivery {
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
 std::vector<Delivery> parse_deliveries(std::string_view text);
 
-// Reads the deliveries of each process from this pass folder. Also adds processes that were checked for non-finite
-// elements but have no area.
-struct Process;
-void attach_hook_output(const std::filesystem::path& folder, std::vector<Process>& processes);
-
 }  // namespace cudadiag::session

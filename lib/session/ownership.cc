@@ -1,6 +1,5 @@
 #include "session/ownership.h"
 
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/processes.h"
 #include "session/process_record.h"
 
 namespace cudadiag::session {
@@ -39,17 +39,11 @@ std::string why_foreign(const Session& session) {
   const std::set<std::string> hosts = hosts_of(session);
   // A session with neither processes nor a command has nothing to show or run.
   if (hosts.empty() && session.manifest.command.empty()) return "";
-  const std::string here = host_name();
+  const std::string here = base::host_name();
   if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is unknown";
   if (hosts.size() == 1 && hosts.contains(here)) return "";
   const std::string& other = *hosts.begin() == here ? *hosts.rbegin() : *hosts.begin();
   return "it was recorded on another host (" + other + ")";
-}
-
-std::string host_name() {
-  // Leaves room for a NUL, because gethostname need not terminate a name that just fits.
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 namespace {

@@ -19,9 +19,6 @@ namespace cudadiag::session {
 // Returns a clause such as "its folder belongs to another user (uid 1001)".
 std::string why_foreign(const Session& session);
 
-// Finds this machine's host name. A process id from a different machine means nothing here.
-std::string host_name();
-
 // Returns the first folder of the absolute path, from the top, in which another user can replace the next part of the
 // path, or in which another user can replace entries at its end. Also looks at the folders that contain the targets of
 // links.

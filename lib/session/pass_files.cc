@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "session/json_values.h"
 #include "session/plain_file.h"
-#include "session/session.h"
-#include "session/session_folders.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
 
@@ -49,16 +47,8 @@ namespace {
 
 constexpr std::uintmax_t kMostCallBytes = 16u << 20;
 constexpr std::size_t kMostMissing = 64;
-constexpr int kWorked = 0, kFailed = 10;
 
 }  // namespace
-
-ReplayOutcome replay_outcome(const std::optional<Witness>& replay) {
-  if (!replay) return ReplayOutcome::not_run;
-  if (replay->cut_short.empty() && replay->end.code == kWorked) return ReplayOutcome::does_not_reproduce;
-  if (replay->cut_short.empty() && replay->end.code == kFailed) return ReplayOutcome::reproduces;
-  return ReplayOutcome::not_possible;
-}
 
 std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid) {
   return pass_folder / (std::to_string(pid) + wire::delivery::kInputsSuffix);

@@ -11,6 +11,16 @@
 
 namespace cudadiag::session {
 
+inline constexpr const char* kRecordFolder = "record";
+inline constexpr const char* kModulesFolder = "modules";      // in the folder of a running pass: images of device code
+inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's folder: the output of its command
+inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
+inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
+inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see KernelCode
+inline constexpr const char* kCreatedFile = "created";  // in the record pass: see supervise/program_folders.h
+inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
+inline constexpr const char* kPassingLaunchFile = "passing-launch";  // in a rerun's folder: see drop_passing_launches()
+
 // The machine code of a kernel that may have failed, as nvdisasm prints it. It is stored with the record pass, because
 // a report must not depend on tools that may be missing.
 struct KernelCode {
@@ -26,8 +36,6 @@ struct KernelCode {
 std::string write_kernel_code(std::vector<KernelCode> codes);
 std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);
 
-struct Witness;
-
 inline constexpr const char* kReplayScriptFile = "replay.py";
 
 // A call that a rerun saved with its arguments for `--save-inputs`. A script can repeat the call from the saved data.
@@ -39,10 +47,6 @@ struct SavedCall {
   std::size_t tensors = 0;
   std::vector<std::string> missing;  // what could not be saved exactly
 };
-
-// The script's outcome, according to its exit status (lib/supervise/reruns/replay_script.py).
-enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
-ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 
 std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder);

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "session/session.h"
+#include "base/result.h"
 
 namespace cudadiag::session {
 

@@ -17,8 +17,6 @@
 
 #include "base/files.h"
 #include "session/pass_files.h"
-#include "session/plain_file.h"
-#include "session/session.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "wire/pass_files.h"
@@ -55,24 +53,6 @@ bool is_pass(std::string_view name) {
   if (rest.empty()) return true;
   rest.remove_prefix(1);
   return take_number(rest) && rest.empty();
-}
-
-// Matches "4711.area", "4711-2.log" and "4711-3-28.unrecorded".
-bool is_of_process(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kSuffixes = {".area",
-                                                                ".log",
-                                                                wire::core_dump::kSuffix,
-                                                                wire::core_dump::kPipeSuffix,
-                                                                wire::core_dump::kRequestSuffix,
-                                                                wire::delivery::kSuffix,
-                                                                wire::delivery::kWatchedSuffix,
-                                                                wire::unrecorded::kExtension};
-  if (!take_number(name)) return false;
-  while (name.starts_with('-')) {
-    name.remove_prefix(1);
-    if (!take_number(name)) return false;
-  }
-  return is_one_of(name, kSuffixes);
 }
 
 // Matches "00c0ffee00c0ffee.cubin". While the file is being written, its name also contains a thread's number.
@@ -162,44 +142,7 @@ void remove_own(const base::FileDescriptor& folder, Level level) {
   }
 }
 
-bool is_area(const fs::path& file) {
-  const base::FileDescriptor descriptor = base::open_plain(file);
-  std::uint64_t magic = 0;
-  return ::pread(descriptor.get(), &magic, sizeof magic, 0) == sizeof magic && magic == wire::area::kMagicValue;
-}
-
-bool is_own_manifest(const fs::path& file) {
-  const auto text = read_plain_file(file, kMostManifestBytes);
-  return text && is_manifest(*text);
-}
-
 }  // namespace
-
-std::vector<fs::path> areas_in(const fs::path& folder) {
-  std::vector<fs::path> areas = base::entries_of(folder);
-  std::erase_if(areas, [](const fs::path& file) { return file.extension() != ".area"; });
-  return areas;
-}
-
-bool has_own_content(const fs::path& folder) {
-  if (is_own_manifest(folder / kManifest) || is_own_manifest(folder / kRunningFile)) return true;
-  const auto is_own = [](const fs::path& file) {
-    const bool mark = file.extension() == wire::unrecorded::kExtension && is_of_process(file.filename().string());
-    return mark || (file.extension() == ".area" && is_area(file));
-  };
-  for (const fs::path& place : {folder / kRecordFolder, folder}) {
-    const std::vector<fs::path> files = base::entries_of(place);
-    if (std::ranges::any_of(files, is_own)) return true;
-  }
-  return false;
-}
-
-bool is_only_prepared(const fs::path& folder) {
-  const std::vector<fs::path> entries = base::entries_of(folder);
-  std::error_code error;
-  return entries.size() == 1 && entries.front().filename() == kRecordFolder &&
-         fs::is_directory(fs::symlink_status(entries.front(), error)) && base::entries_of(entries.front()).empty();
-}
 
 bool remove_session(int root, const char* name) {
   const base::FileDescriptor folder = base::open_plain_folder(root, name);

@@ -1,33 +1,20 @@
-// Recognises and removes cudadiag's own files in a session's folder, and decides which old sessions are removed. A
+// Removes cudadiag's own files from a session's folder, and decides which old sessions are removed. A
 // user's folder may happen to have the name of a session. The files to remove are therefore recognised by their names
 // and contents.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
-#include "wire/area.h"
 
 namespace cudadiag::session {
 
 // The subfolder of a pass folder for the Python code of a run of `cudadiag nans`.
 inline constexpr const char* kPythonFolder = "python";
-
-// A run has at most this many areas. A forged session may contain more, and each area costs memory and time.
-inline constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
-
-// Finds areas by their names, without opening the files. Returns nothing if `folder` is a link.
-std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
-
-// Returns whether the folder contains a manifest with our schema, in any version, or an area with our magic number.
-// Also returns true if the folder contains the mark of a process that could not be recorded.
-bool has_own_content(const std::filesystem::path& folder);
-
-// Returns whether the folder is as `cudadiag env` prepares it: it contains only an empty folder for the recording.
-bool is_only_prepared(const std::filesystem::path& folder);
 
 // Removes the files that cudadiag writes to a session, and the folders that are empty afterwards. Files with other
 // names and the folders that contain them stay. Follows no link. Returns false if anything is left.

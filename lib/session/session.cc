@@ -2,9 +2,8 @@
 
 #include <fstream>
 
+#include "base/processes.h"
 #include "base/text.h"
-#include "session/ownership.h"
-#include "session/session_folders.h"
 
 namespace cudadiag::session {
 
@@ -14,7 +13,7 @@ namespace fs = std::filesystem;
 
 bool is_elsewhere(const ProcessRecord& record) {
   const std::string& host = value_of(record, Property::host);
-  const std::string here = host_name();
+  const std::string here = base::host_name();
   return !host.empty() && !here.empty() && host != here;
 }
 
@@ -42,6 +41,14 @@ std::optional<bool> lives(const fs::path& session, const ProcessRecord& record) 
   }
   // If the process belongs to another user, its mappings can be opened but not read.
   return maps.bad() ? std::nullopt : std::optional(false);
+}
+
+ReplayOutcome replay_outcome(const std::optional<Witness>& replay) {
+  constexpr int kWorked = 0, kFailed = 10;
+  if (!replay) return ReplayOutcome::not_run;
+  if (replay->cut_short.empty() && replay->end.code == kWorked) return ReplayOutcome::does_not_reproduce;
+  if (replay->cut_short.empty() && replay->end.code == kFailed) return ReplayOutcome::reproduces;
+  return ReplayOutcome::not_possible;
 }
 
 bool is_fork(const ProcessRecord& record) { return has(record, Property::forked_from); }

@@ -96,6 +96,11 @@ struct Witness {
   double seconds = 0;
 };
 
+// The outcome of the script that repeats a saved call, according to its exit status
+// (lib/supervise/reruns/replay_script.py).
+enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
+ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
+
 // The access at which a saved launch failed under compute-sanitizer. The addresses are those of the process that saved
 // the launch.
 struct FoundAccess {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -21,10 +22,9 @@
 #include "base/processes.h"
 #include "base/text.h"
 #include "session/plain_file.h"
-#include "session/retention.h"
-#include "session/session_reader.h"
-#include "session/session_writer.h"
+#include "session/session.h"
 #include "wire/area.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::session {
 namespace {
@@ -103,6 +103,64 @@ bool is_session_name(const std::string& name) {
 bool holds_recording(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+}
+
+namespace {
+
+bool is_area(const fs::path& file) {
+  const base::FileDescriptor descriptor = base::open_plain(file);
+  std::uint64_t magic = 0;
+  return ::pread(descriptor.get(), &magic, sizeof magic, 0) == sizeof magic && magic == wire::area::kMagicValue;
+}
+
+bool is_own_manifest(const fs::path& file) {
+  const auto text = read_plain_file(file, kMostManifestBytes);
+  return text && is_manifest(*text);
+}
+
+}  // namespace
+
+bool is_of_process(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kSuffixes = {".area",
+                                                                ".log",
+                                                                wire::core_dump::kSuffix,
+                                                                wire::core_dump::kPipeSuffix,
+                                                                wire::core_dump::kRequestSuffix,
+                                                                wire::delivery::kSuffix,
+                                                                wire::delivery::kWatchedSuffix,
+                                                                wire::unrecorded::kExtension};
+  if (!take_digits(name, 1, name.size())) return false;
+  while (name.starts_with('-')) {
+    name.remove_prefix(1);
+    if (!take_digits(name, 1, name.size())) return false;
+  }
+  return std::ranges::find(kSuffixes, name) != kSuffixes.end();
+}
+
+std::vector<fs::path> areas_in(const fs::path& folder) {
+  std::vector<fs::path> areas = base::entries_of(folder);
+  std::erase_if(areas, [](const fs::path& file) { return file.extension() != ".area"; });
+  return areas;
+}
+
+bool has_own_content(const fs::path& folder) {
+  if (is_own_manifest(folder / kManifest) || is_own_manifest(folder / kRunningFile)) return true;
+  const auto is_own = [](const fs::path& file) {
+    const bool mark = file.extension() == wire::unrecorded::kExtension && is_of_process(file.filename().string());
+    return mark || (file.extension() == ".area" && is_area(file));
+  };
+  for (const fs::path& place : {folder / kRecordFolder, folder}) {
+    const std::vector<fs::path> files = base::entries_of(place);
+    if (std::ranges::any_of(files, is_own)) return true;
+  }
+  return false;
+}
+
+bool is_only_prepared(const fs::path& folder) {
+  const std::vector<fs::path> entries = base::entries_of(folder);
+  std::error_code error;
+  return entries.size() == 1 && entries.front().filename() == kRecordFolder &&
+         fs::is_directory(fs::symlink_status(entries.front(), error)) && base::entries_of(entries.front()).empty();
 }
 
 bool is_session(const fs::path& folder) {
@@ -335,7 +393,7 @@ base::Error nothing_recorded_of(const Unrecorded& unrecorded) {
       if (unrecorded.error == EFBIG) {
         return {what + "its file size limit leaves no room for the 64 MB recording", "raise the limit (ulimit -f)"};
       }
-      if (is_for_lack_of_room(unrecorded.error)) {
+      if (base::is_for_lack_of_room(unrecorded.error)) {
         return {what + "the disk had no room for the 64 MB recording and as much for the program (" + reason + ")",
                 std::string("free some space, or ") + kAnotherFolder};
       }
@@ -362,13 +420,6 @@ std::string why_unused(const std::filesystem::path& session) {
              ? "nothing was recorded with the environment that cudadiag env printed, and nothing can be recorded: " +
                    *obstacle
              : kNothingYet;
-}
-
-std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots) {
-  for (const std::filesystem::path& session : sessions_in(roots)) {
-    if (is_unused(session)) return session;
-  }
-  return std::nullopt;
 }
 
 }  // namespace cudadiag::session

@@ -12,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "session/session.h"
+#include "base/result.h"
+#include "session/pass_files.h"
+#include "wire/area.h"
 #include "wire/pass_files.h"
 
 namespace cudadiag::session {
@@ -38,21 +40,29 @@ inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kSummary = "summary.json";  // what `cudadiag list` shows of the session
 inline constexpr const char* kKept = "kept";             // an empty file: the session is never removed automatically
-inline constexpr const char* kRecordFolder = "record";
-inline constexpr const char* kModulesFolder = "modules";      // in the folder of a running pass: images of device code
-inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's folder: the output of its command
-inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
-inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
-inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see pass_files.h
-inline constexpr const char* kCreatedFile = "created";  // in the record pass: see supervise/program_folders.h
-inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
-inline constexpr const char* kPassingLaunchFile = "passing-launch";  // in a rerun's folder: see drop_passing_launches()
 
 // Returns whether the name has the form "20261121-101500-4711", with or without ".incomplete".
 bool is_session_name(const std::string& name);
 
 // Returns whether the folder contains a session, whatever its name and owner.
 bool holds_recording(const std::filesystem::path& folder);
+
+// A run has at most this many areas. A forged session may contain more, and each area costs memory and time.
+inline constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
+
+// Finds areas by their names, without opening the files. Returns nothing if `folder` is a link.
+std::vector<std::filesystem::path> areas_in(const std::filesystem::path& folder);
+
+// Returns whether cudadiag writes files with this name about a process: "4711.area", "4711-2.log" or
+// "4711-3-28.unrecorded".
+bool is_of_process(std::string_view name);
+
+// Returns whether the folder contains a manifest with our schema, in any version, or an area with our magic number.
+// Also returns true if the folder contains the mark of a process that could not be recorded.
+bool has_own_content(const std::filesystem::path& folder);
+
+// Returns whether the folder is as `cudadiag env` prepares it: it contains only an empty folder for the recording.
+bool is_only_prepared(const std::filesystem::path& folder);
 
 // Returns whether the folder belongs to this user, is not a link, and has the name and contents of a session.
 bool is_session(const std::filesystem::path& folder);
@@ -153,8 +163,5 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
 // Returns why a session that `cudadiag env` prepared is empty. Considers only the current state: the original reason
 // may be gone.
 std::string why_unused(const std::filesystem::path& session);
-
-// Returns the newest session in these roots that `cudadiag env` prepared and that no program has recorded to.
-std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

@@ -1,5 +1,6 @@
 #include "session/session_reader.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,8 +17,8 @@
 #include "session/full_log.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
-#include "session/retention.h"
 #include "session/session.h"
+#include "wire/rerun.h"
 
 namespace cudadiag::session {
 namespace {
@@ -270,6 +271,13 @@ bool is_unused(const fs::path& folder) {
          std::distance(fs::directory_iterator(folder, error), {}) == 1 && is_blank(folder) && !run_goes_on(folder);
 }
 
+std::optional<fs::path> newest_unused(const std::vector<Root>& roots) {
+  for (const fs::path& session : sessions_in(roots)) {
+    if (is_unused(session)) return session;
+  }
+  return std::nullopt;
+}
+
 std::vector<fs::path> listed_in(const std::vector<Root>& roots) {
   std::vector<fs::path> sessions = sessions_in(roots);
   std::erase_if(sessions, [](const fs::path& each) { return is_unused(each) && !obstacle_to_recording(each); });
@@ -433,6 +441,42 @@ void sort_processes(std::vector<Process>& processes) {
   std::ranges::stable_sort(processes, [](const Process& a, const Process& b) {
     return std::tie(a.record.start_realtime, a.pid) < std::tie(b.record.start_realtime, b.pid);
   });
+}
+
+namespace {
+
+// Adds processes that have no area but were checked for non-finite elements.
+void add_checked(const fs::path& folder, std::vector<Process>& processes) {
+  constexpr std::size_t kMostProcesses = 1024;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const fs::path& file = entry.path();
+    const auto pid = base::whole_number<decltype(Process::pid)>(file.stem().string());
+    if (file.extension() != wire::delivery::kSuffix || !pid) continue;
+    Process process;
+    process.pid = *pid;
+    const auto known = [&](const Process& other) { return other.pid == process.pid; };
+    if (std::ranges::any_of(processes, known) || processes.size() >= kMostProcesses) continue;
+    process.deliveries = read_deliveries(file);
+    const auto checked = [](const Delivery& delivery) { return delivery.kind == DeliveryKind::checking; };
+    if (std::ranges::none_of(process.deliveries, checked)) continue;
+    process.record.pid = process.pid;
+    process.record.state = wire::area::State::finished;
+    processes.push_back(std::move(process));
+  }
+}
+
+}  // namespace
+
+void attach_hook_output(const fs::path& folder, std::vector<Process>& processes) {
+  if (!base::open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
+  for (Process& process : processes) {
+    process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
+    auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
+    std::ranges::sort(watched, [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+    std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
+  }
+  add_checked(folder, processes);
 }
 
 }  // namespace cudadiag::session

@@ -29,6 +29,8 @@ base::Result<std::filesystem::path> find_session(const std::vector<Root>& roots,
 
 // Returns whether `cudadiag env` prepared the session and no program has recorded to it yet.
 bool is_unused(const std::filesystem::path& folder);
+// Returns the newest session in these roots that `cudadiag env` prepared and that no program has recorded to.
+std::optional<std::filesystem::path> newest_unused(const std::vector<Root>& roots);
 // Returns the sessions to list, newest first. Omits those that `cudadiag env` prepared and that no program has used.
 std::vector<std::filesystem::path> listed_in(const std::vector<Root>& roots);
 
@@ -50,5 +52,9 @@ Process describe_process(ProcessRecord record, const Manifest& manifest);
 
 // Sorts by start time, then pid: the order of Session::processes.
 void sort_processes(std::vector<Process>& processes);
+
+// Reads the deliveries of each process from this pass folder. Also adds processes that were checked for non-finite
+// elements but have no area.
+void attach_hook_output(const std::filesystem::path& folder, std::vector<Process>& processes);
 
 }  // namespace cudadiag::session

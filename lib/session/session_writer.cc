@@ -21,16 +21,14 @@
 
 namespace cudadiag::session {
 
-bool is_for_lack_of_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
-
 namespace {
 
 namespace fs = std::filesystem;
 
 base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-          is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
-                                     : "choose a writable folder with -o FOLDER"};
+          base::is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
+                                           : "choose a writable folder with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
@@ -85,7 +83,7 @@ std::optional<base::Error> replace_file(const base::FileDescriptor& folder, cons
                                         const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
   const int error = base::replace_file(folder, name, write);
   if (error == 0) return std::nullopt;
-  lacks_room = is_for_lack_of_room(error);
+  lacks_room = base::is_for_lack_of_room(error);
   return failed("write", path, error);
 }
 

@@ -24,9 +24,6 @@
 
 namespace cudadiag::session {
 
-// Returns whether `error`, an errno, means that the disk is full or that a quota or size limit was reached.
-bool is_for_lack_of_room(int error);
-
 class SessionWriter {
  public:
   // Creates the folder in the first usable root. The folder's name consists of the time and `pid`.

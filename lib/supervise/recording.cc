@@ -55,7 +55,7 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   std::error_code ignored;
   manifest.command = options.command;
   manifest.working_directory = std::filesystem::current_path(ignored).string();
-  manifest.host = session::host_name();
+  manifest.host = base::host_name();
   manifest.ranks = ranks_of_job();
   manifest.code_rules = options.code_rules;
   manifest.python_stacks = options.record.python_stacks;

@@ -19,6 +19,7 @@
 #include "launch/libraries.h"
 #include "launch/supervised.h"
 #include "session/process_record.h"
+#include "session/session_reader.h"
 #include "supervise/hook_requests.h"
 #include "supervise/kernel_code.h"
 #include "supervise/race_watch.h"

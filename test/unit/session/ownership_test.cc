@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/processes.h"
 #include "session/plain_file.h"
 #include "unit/scratch_folder.h"
 
@@ -36,7 +37,7 @@ session::Process process_on(const std::string& host) {
 
 TEST_CASE("a session is the reader's own if its folder's owner and its host match") {
   const ScratchFolder scratch;
-  const std::string here = session::host_name();
+  const std::string here = base::host_name();
   CHECK(session::why_foreign(session_in(scratch.path(), here)).empty());
   CHECK(session::why_foreign(session_in(scratch.path(), "evilbox")) == "it was recorded on another host (evilbox)");
   CHECK(session::why_foreign(session_in(scratch.path(), "")) == "the host that it was recorded on is unknown");
@@ -51,7 +52,7 @@ TEST_CASE("a session is the reader's own if its folder's owner and its host matc
 
 TEST_CASE("without the launcher's host, the hosts of all processes count") {
   const ScratchFolder scratch;
-  const std::string here = session::host_name();
+  const std::string here = base::host_name();
   session::Session session = session_in(scratch.path(), "");
   session.manifest.command.clear();
   CHECK(session::why_foreign(session).empty());

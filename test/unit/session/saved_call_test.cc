@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "session/pass_files.h"
+#include "session/session.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag::session;
