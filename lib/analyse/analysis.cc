@@ -16,7 +16,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
-#include "analyse/rerun_results.h"
+#include "analyse/process_ending.h"
 #include "analyse/stale_pointers.h"
 #include "base/files.h"
 #include "session/process_record.h"
@@ -297,7 +297,8 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
   std::ranges::stable_sort(analysis.failures, {}, order_of);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
-  join_reruns(session, analysis);
+  analysis.reruns = join_reruns(session, analysis.failures, analysis.notes);
+  analysis.vanished = vanished(analysis.reruns);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);
   for (Failure& failure : analysis.failures) recall_failed_allocation(failure);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/session.h"
 #include "wire/site_key.h"
 

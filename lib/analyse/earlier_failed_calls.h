@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/process_record.h"
 #include "session/session.h"
 

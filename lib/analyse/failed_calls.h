@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
+#include "analyse/notes.h"
 #include "analyse/process_ending.h"
 #include "session/session.h"
 

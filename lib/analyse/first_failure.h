@@ -2,16 +2,13 @@
 // error.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/process_record.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
-
-inline constexpr std::size_t kMaxCandidates = 64;
 
 // Finds the operation that caused the process's sticky error. The recording was frozen when a call first returned the
 // error. Returns nullopt if there was no sticky error. `process` must outlive the result.

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 
-#include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
 #include "wire/cuda_codes.h"
 #include "wire/names.h"

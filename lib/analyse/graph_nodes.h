@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

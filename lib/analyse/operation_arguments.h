@@ -8,12 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "analyse/recorded_memory.h"
 
 namespace cudadiag::analyse {
@@ -57,14 +56,6 @@ bool is_nearest(std::size_t which, std::uint64_t address, const std::vector<Oper
 // Returns the record of the operation that this failed call should have issued; null if it issues none or the record is
 // lost.
 const session::Operation* refused_operation(const session::ProcessRecord& record, const session::FailedCall& error);
-
-// Reads a number from the bytes of parameters, which must contain all of it.
-template <typename T>
-T number_at(const std::string& bytes, std::size_t at) {
-  T value{};
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 // Returns the parameters of a kernel's launch; null if they were not kept.
 const session::Arguments* kept_arguments(const session::ProcessRecord& record, const session::Operation& operation);

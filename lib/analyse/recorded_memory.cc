@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analyse/operation_arguments.h"
 #include "analyse/stream_history.h"
 #include "wire/intern.h"
 #include "wire/operation.h"

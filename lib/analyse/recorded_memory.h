@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,14 @@
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {
+
+// Reads a number from the bytes of parameters, which must contain all of it.
+template <typename T>
+T number_at(const std::string& bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
 
 struct Whereabouts {
   enum class State { unknown, live, past_end, freed };

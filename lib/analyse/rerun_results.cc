@@ -9,8 +9,6 @@
 
 #include "analyse/confirmation.h"
 #include "analyse/first_failure.h"
-#include "analyse/notes.h"
-#include "analyse/process_ending.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 
@@ -297,21 +295,6 @@ std::optional<bool> failed_unwatched(const session::Pass& first, const session::
   return pass.end.code == 0 ? std::optional(false) : std::nullopt;
 }
 
-Vanished vanished(const std::vector<Rerun>& reruns) {
-  bool waited = false, failed_free = false, passed_free = false;
-  for (const Rerun& rerun : reruns) {
-    if (rerun.other_text || rerun.disturbed) continue;
-    if (rerun.came_back()) return Vanished::no;
-    failed_free |= rerun.failed_unwatched == true;
-    passed_free |= rerun.failed_unwatched == false;
-    if (rerun.outcome == Rerun::Outcome::did_not_fail && !rerun.gave_up) {
-      (rerun.waits > 0 ? waited : passed_free) = true;
-    }
-  }
-  if (!waited) return Vanished::no;
-  return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
-}
-
 // Assumes that a pass of an unknown kind waited for operations, because only its recording shows what it did.
 bool waits_for_operations(session::PassKind kind) {
   using session::PassKind;
@@ -418,32 +401,47 @@ bool failed_alone(const Failure& failure) {
          (operation->flags & wire::operation::kAlone) != 0;
 }
 
-void join_reruns(const session::Session& session, Analysis& analysis) {
-  const std::size_t own = analysis.failures.size();
-  const std::vector<Failure> as_first_run = analysis.failures;
+Vanished vanished(const std::vector<Rerun>& reruns) {
+  bool waited = false, failed_free = false, passed_free = false;
+  for (const Rerun& rerun : reruns) {
+    if (rerun.other_text || rerun.disturbed) continue;
+    if (rerun.came_back()) return Vanished::no;
+    failed_free |= rerun.failed_unwatched == true;
+    passed_free |= rerun.failed_unwatched == false;
+    if (rerun.outcome == Rerun::Outcome::did_not_fail && !rerun.gave_up) {
+      (rerun.waits > 0 ? waited : passed_free) = true;
+    }
+  }
+  if (!waited) return Vanished::no;
+  return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
+}
+
+std::vector<Rerun> join_reruns(const session::Session& session, std::vector<Failure>& failures,
+                               std::vector<Note>& notes) {
+  std::vector<Rerun> reruns;
+  const std::size_t own = failures.size();
+  const std::vector<Failure> as_first_run = failures;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     Rerun rerun = judge(session.manifest.passes[i + 1], session.manifest.passes.front(), session.processes,
-                        session.reruns[i], std::span(analysis.failures).first(own));
+                        session.reruns[i], std::span(failures).first(own));
     if (rerun.outcome == Rerun::Outcome::other && !rerun.disturbed &&
-        !replace_unseen(rerun, std::span(analysis.failures).first(own))) {
-      add_other(rerun, as_first_run, session, analysis.failures);
+        !replace_unseen(rerun, std::span(failures).first(own))) {
+      add_other(rerun, as_first_run, session, failures);
     }
-    add_rerun_notes(session.reruns[i], session.manifest.passes[i + 1], i + 1, analysis.notes);
-    analysis.reruns.push_back(std::move(rerun));
+    add_rerun_notes(session.reruns[i], session.manifest.passes[i + 1], i + 1, notes);
+    reruns.push_back(std::move(rerun));
   }
-  settle_disturbed(analysis.reruns);
-  note_disturbed(analysis.reruns, analysis.notes);
-  analysis.vanished = vanished(analysis.reruns);
+  settle_disturbed(reruns);
+  note_disturbed(reruns, notes);
   std::vector<Rerun> of_same_text;
-  std::copy_if(analysis.reruns.begin(), analysis.reruns.end(), std::back_inserter(of_same_text),
+  std::copy_if(reruns.begin(), reruns.end(), std::back_inserter(of_same_text),
                [](const Rerun& rerun) { return !rerun.other_text; });
   for (std::size_t i = 0; i < own; ++i) {
-    if (is_asynchronous(analysis.failures[i].kind))
-      say_not_reproduced(of_same_text, analysis.vanished, analysis.failures[i]);
+    if (is_asynchronous(failures[i].kind)) say_not_reproduced(of_same_text, vanished(reruns), failures[i]);
   }
   // Failures with damaged records come last, after those that a rerun proved.
-  std::stable_partition(analysis.failures.begin(), analysis.failures.end(),
-                        [](const Failure& failure) { return !failure.damaged; });
+  std::stable_partition(failures.begin(), failures.end(), [](const Failure& failure) { return !failure.damaged; });
+  return reruns;
 }
 
 }  // namespace cudadiag::analyse

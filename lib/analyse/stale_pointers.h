@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "analyse/analysis.h"
+#include "analyse/failure.h"
 #include "session/process_record.h"
 #include "session/session.h"
 

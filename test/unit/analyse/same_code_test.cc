@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "analyse/analysis.h"
 #include "analyse/confirmation.h"
 #include "unit/analyse/picture_builder.h"
 
