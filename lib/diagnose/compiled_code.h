@@ -6,10 +6,17 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "diagnose/diagnosis.h"
 #include "diagnose/facts/report_model.h"
+#include "session/session.h"
 
 namespace cudadiag::diagnose {
+
+// The reruns without torch.compile, diagnosed as a session of their own.
+struct EagerAnswer {
+  const session::Session* session = nullptr;
+  const analyse::Analysis* analysis = nullptr;
+  const Diagnosis* diagnosis = nullptr;
+};
 
 // A node of the graph that torch.compile created from the function.
 struct SourceNode {

@@ -4,7 +4,6 @@
 
 #include "analyse/first_failure.h"
 #include "diagnose/changed_sources.h"
-#include "diagnose/compiled_code.h"
 #include "diagnose/explanation.h"
 #include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/device_evidence.h"

@@ -7,19 +7,13 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "diagnose/compiled_code.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
 #include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
-
-// The reruns without torch.compile, diagnosed as a session of their own.
-struct EagerAnswer {
-  const session::Session* session = nullptr;
-  const analyse::Analysis* analysis = nullptr;
-  const Diagnosis* diagnosis = nullptr;
-};
 
 // Everything that is known about a session at one moment.
 struct DiagnosisInput {

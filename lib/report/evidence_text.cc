@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "report/finding_text.h"
 
 namespace cudadiag::report {
 namespace {
 
+using causes::size_text;
 using diagnose::Relation;
 
 std::string threads_of(const diagnose::Access& access) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/report_model.h"
 #include "report/text_layout.h"
@@ -16,11 +15,6 @@
 namespace cudadiag::report {
 
 using causes::size_text;
-
-// Counts things: "1 thread", "2,048 threads".
-inline std::string counted(std::uint64_t number, std::string_view one) {
-  return base::thousands(number) + ' ' + std::string(one) + (number == 1 ? "" : "s");
-}
 
 // "illegal memory access (700) in train.py:41, forward", with paths inside `directory` relative to it.
 std::string headline(const diagnose::Finding& finding, const std::string& directory);

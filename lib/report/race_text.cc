@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "diagnose/causes/case.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "report/finding_text.h"
 #include "report/stack_text.h"
 
 namespace cudadiag::report {

@@ -10,7 +10,6 @@
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "report/finding_text.h"
 
 namespace cudadiag::report {
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/text.h"
 
 namespace cudadiag::report {
 
@@ -35,6 +38,11 @@ enum class Topic {
 using Lines = std::vector<std::string>;
 
 inline Lines unless_empty(const std::string& line) { return line.empty() ? Lines() : Lines{line}; }
+
+// Counts things: "1 thread", "2,048 threads".
+inline std::string counted(std::uint64_t number, std::string_view one) {
+  return base::thousands(number) + ' ' + std::string(one) + (number == 1 ? "" : "s");
+}
 
 struct Section {
   std::string label{};       // "Why"; if empty, the lines begin at the left edge

@@ -6,7 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/demangle.h"
+
 namespace cudadiag::diagnose {
+
+// Sets the names of a kernel. `to` is a Launch or a ResolvedAccess (report_model.h).
+template <typename Named>
+void name_kernel(Named& to, const std::string& mangled) {
+  to.mangled = mangled;
+  to.kernel = base::demangle(mangled);
+}
 
 // Returns `demangled` without return type and parameters. If the result is longer than `columns`, drops the namespaces,
 // then folds the template arguments to `<...>`, and finally cuts the name.

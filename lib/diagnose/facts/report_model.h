@@ -156,7 +156,15 @@ struct Access {
 
 // Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of
 // parameter 1's memory" if the pointer was read from memory.
-std::string through_words(const Access& access);
+inline std::string through_words(const Access& access) {
+  std::string text = "parameter " + std::to_string(*access.parameter);
+  if (access.parameter_byte != 0) text += " at byte " + std::to_string(access.parameter_byte);
+  for (std::size_t i = 0; i < access.loaded.size(); ++i) {
+    const std::string memory = i == 0 ? text + "'s memory" : "the memory at " + text;
+    text = "byte " + std::to_string(access.loaded[i]) + " of " + memory;
+  }
+  return text;
+}
 
 // The call that returned the error, if no GPU work failed.
 struct RefusedCall {

@@ -1,10 +1,6 @@
 #include "diagnose/facts/where_is.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-
-#include "diagnose/facts/report_model.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -94,16 +90,6 @@ Placement misalignment(std::uint64_t address, std::uint32_t alignment, std::int6
   std::uint64_t off = address % alignment;
   if (off == 0) off = static_cast<std::uint64_t>(step) % alignment;
   return {off == 0 ? Relation::inside : Relation::misaligned, off};
-}
-
-std::string through_words(const Access& access) {
-  const std::string byte = access.parameter_byte == 0 ? "" : fmt::format(" at byte {}", access.parameter_byte);
-  std::string text = fmt::format("parameter {}{}", *access.parameter, byte);
-  for (std::size_t i = 0; i < access.loaded.size(); ++i) {
-    text = i == 0 ? fmt::format("byte {} of {}'s memory", access.loaded[i], text)
-                  : fmt::format("byte {} of the memory at {}", access.loaded[i], text);
-  }
-  return text;
 }
 
 }  // namespace cudadiag::diagnose

@@ -9,7 +9,6 @@
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/failure/finding_builder.h"
 #include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/operation.h"

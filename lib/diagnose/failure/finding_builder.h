@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "base/demangle.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
 #include "symbolize/source_frame.h"
@@ -22,13 +21,6 @@ Finding finding_in(const session::Process& process, const session::Session& sess
 
 // Makes the line the finding's location, and reads the text around it.
 void lead_with(Finding& finding, Location location, symbolize::SourceStack stack);
-
-// Sets the names of a kernel. `to` is a Launch or a ResolvedAccess.
-template <typename Named>
-void name_kernel(Named& to, const std::string& mangled) {
-  to.mangled = mangled;
-  to.kernel = base::demangle(mangled);
-}
 
 // Adds findings that no failed call reported.
 void add_findings(Diagnosis& report, std::vector<Finding> found);

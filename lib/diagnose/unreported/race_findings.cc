@@ -9,6 +9,7 @@
 #include "diagnose/causes/rule.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
+#include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/unreported/race_tensors.h"
 #include "diagnose/words.h"

@@ -222,15 +222,6 @@ Isolation isolation_of(const std::vector<std::string>& words) {
   return isolation;
 }
 
-bool is_below(const fs::path& path, const std::vector<fs::path>& folders) {
-  const std::string& text = path.native();
-  return std::ranges::any_of(folders, [&](const fs::path& folder) {
-    const std::string& prefix = folder.native();
-    if (prefix == "/") return true;
-    return text.starts_with(prefix) && (text.size() == prefix.size() || text[prefix.size()] == '/');
-  });
-}
-
 namespace {
 
 // The child's report to its parent, in memory that child and parent share until the child calls exec.

@@ -30,8 +30,6 @@ struct Isolation {
   std::optional<OverlayRequest> overlays;      // nullopt: the rerun can write only below `folders`
 };
 
-inline constexpr const char* kSharedMemory = "/dev/shm";
-
 // Returns the Landlock version of the running kernel. Returns 0 if the kernel has no Landlock or a container's filter
 // forbids it.
 int landlock_version();
@@ -50,9 +48,6 @@ int confine_this_thread(const Isolation& isolation);
 // Converts an Isolation to and from command-line arguments for another process. Unknown arguments are ignored.
 std::vector<std::string> isolation_words(const Isolation& isolation);
 Isolation isolation_of(const std::vector<std::string>& words);
-
-// Returns true if `path` is in `folders` or below one of them.
-bool is_below(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders);
 
 // Starts a rerun's target from a separate thread, which is confined if isolation is requested. The thread stays
 // confined and never exits. The target opens the arena through this thread's /proc entry, because a confined process

@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "launch/isolation/isolation.h"
 #include "launch/process_tree.h"
 
 namespace cudadiag::launch {
@@ -484,6 +483,15 @@ bool Overlays::is_fixed(const fs::path& file) const {
 bool Overlays::is_full() const {
   struct statvfs status {};
   return ::fstatvfs(written_.get(), &status) == 0 && (status.f_bfree == 0 || status.f_ffree == 0);
+}
+
+bool is_below(const fs::path& path, const std::vector<fs::path>& folders) {
+  const std::string& text = path.native();
+  return std::ranges::any_of(folders, [&](const fs::path& folder) {
+    const std::string& prefix = folder.native();
+    if (prefix == "/") return true;
+    return text.starts_with(prefix) && (text.size() == prefix.size() || text[prefix.size()] == '/');
+  });
 }
 
 std::set<fs::path> mount_points() {

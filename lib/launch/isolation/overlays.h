@@ -24,6 +24,8 @@
 
 namespace cudadiag::launch {
 
+inline constexpr const char* kSharedMemory = "/dev/shm";
+
 struct OverlayRequest {
   std::uint64_t write_limit = 0;  // bytes that the rerun may write in all
   std::filesystem::path pass;     // the folder of the pass, in the folder of the session; it stays as it is
@@ -74,6 +76,9 @@ class Overlays {
   bool in_user_namespace_ = false;
   std::uint64_t write_limit_ = 0;
 };
+
+// Returns true if `path` is in `folders` or below one of them.
+bool is_below(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders);
 
 // Returns the paths of the mounts that can be seen. Asks no file server, which might not answer.
 std::set<std::filesystem::path> mount_points();
