@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which room may include which: checks every include under lib/ and cmd/, and the links in their CMakeLists.txt.
+"""Which room may include which: checks every include under lib/ and cmd/, and the links in their CMakeLists.txt. No
+includes may form a circle.
 
 Usage: includes.py SOURCE_FOLDER. Prints what is wrong, one line each, and exits 1 if anything is.
        includes.py --table. Prints the table of rooms for lib/README.md.
@@ -44,6 +45,14 @@ IN_RECORDER = {
     "rerun": {"calls", "graphs", "memory", "operations", "output"},
     "graphs": {"calls", "memory", "operations", "output", "rerun"},
     "operations": {"calls", "graphs", "memory", "output", "python", "rerun", "stacks"},
+}
+
+# The only includes that may close a circle: of calls in both directions, and of a rerun with its watch.
+MAY_CLOSE = {
+    ("lib/record/rerun/node_saver", "lib/record/rerun/exclusive_wait"),
+    ("lib/record/python/python_hook", "lib/record/rerun/exclusive_wait"),
+    ("lib/record/python/python_hook", "lib/record/calls/failures"),
+    ("lib/supervise/reruns/rerun", "lib/supervise/reruns/rerun_watch"),
 }
 
 # In the order of the table in lib/README.md: the stage, and one sentence for each room.
@@ -153,6 +162,27 @@ def analyses(name, text):
         yield f"calls analyse::analyse: take the analysis from diagnose::SessionState ({ANALYSES})"
 
 
+def circles(source):
+    """Finds files that include each other, also through others. A .cc file and its header count as one."""
+    uses, done = {}, set()
+    for file in (file for top in ("lib", "cmd") for file in (source / top).rglob("*") if file.suffix in (".h", ".cc")):
+        unit = str(file.relative_to(source).with_suffix(""))
+        found = {f"{top}/{name}" for _, name in INCLUDE.findall(file.read_text()) for top in ("lib", "cmd")}
+        others = {name.removesuffix(".h") for name in found if name.endswith(".h") and (source / name).exists()}
+        uses.setdefault(unit, set()).update(other for other in others - {unit} if (unit, other) not in MAY_CLOSE)
+
+    def follow(unit, path):
+        if unit in path:
+            yield f"{unit}: is in a circle of includes: {' > '.join([*path[path.index(unit):], unit])}"
+        elif unit not in done:
+            for other in sorted(uses[unit]):
+                yield from follow(other, [*path, unit])
+            done.add(unit)
+
+    for unit in sorted(uses):
+        yield from follow(unit, [])
+
+
 def links_to_recorder(text):
     for target in re.findall(r"target_link_libraries\(\s*(\S+)[^)]*\bcudadiag_record\b", text):
         if target != "cudadiag_record":
@@ -194,7 +224,7 @@ def main():
         print(table(), end="")
         return 0
     source = pathlib.Path(sys.argv[1])
-    wrong = list(check(source)) + [f"lib/README.md: {wrong}" for wrong in complaints_about_table(source / "lib/README.md")]
+    wrong = [*check(source), *circles(source)] + [f"lib/README.md: {wrong}" for wrong in complaints_about_table(source / "lib/README.md")]
     print("\n".join(wrong) if wrong else "every include is allowed")
     return 1 if wrong else 0
 

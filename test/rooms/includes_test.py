@@ -56,6 +56,23 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.complaints("lib/record/output/a.cc", '#include "record/driver_api.h"\n'), [])
         self.assertEqual(self.complaints("lib/record/a.cc", '#include "record/recorder.h"\n'), [])
 
+    def test_circles(self):
+        files = {"lib/races/a.h": "races/b.h", "lib/races/b.cc": "races/c.h", "lib/races/b.h": "races/b.h", "lib/races/c.h": "races/d.h",
+                 "lib/races/d.h": "", "cmd/run/one.cc": "run/two.h", "cmd/run/one.h": "", "cmd/run/two.h": "run/one.h"}
+        with tempfile.TemporaryDirectory() as folder:
+            def check(more):
+                for name, included in {**files, **more}.items():
+                    (pathlib.Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                    (pathlib.Path(folder) / name).write_text(f'#include "{included}"\n')
+                return list(includes.circles(pathlib.Path(folder)))
+            pair = "cmd/run/one: is in a circle of includes: cmd/run/one > cmd/run/two > cmd/run/one"
+            self.assertEqual(check({}), [pair])
+            self.assertEqual(check({"lib/races/d.h": "races/a.h"}), [
+                pair, "lib/races/a: is in a circle of includes: lib/races/a > lib/races/b > lib/races/c > lib/races/d > lib/races/a"])
+            (excused, other), *_ = sorted(includes.MAY_CLOSE)
+            self.assertEqual(check({f"{other}.h": f"{excused}.h".removeprefix("lib/"), f"{excused}.h": f"{other}.h".removeprefix("lib/")}),
+                             [pair])
+
     def test_foreign(self):
         self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
