@@ -21,7 +21,7 @@ struct Picture {
   const ProcessRecord& record;
   EventLog events;
   std::vector<StreamHistory> histories;
-  std::vector<Window> windows;
+  std::vector<CandidateWindow> windows;
 };
 
 const session::FailedCall* reporting_call(const ProcessRecord& record) {

@@ -279,7 +279,7 @@ bool came_meanwhile(const Operation& last, const Operation& next) {
 
 // Widens the window if several threads issued on the stream at the same time. Their operations may have been queued in
 // a different order than their ordinals suggest.
-void widen_by_contention(const Operations& operations, Window& window, bool certain) {
+void widen_by_contention(const Operations& operations, CandidateWindow& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {
     --window.begin;
@@ -290,8 +290,8 @@ void widen_by_contention(const Operations& operations, Window& window, bool cert
 
 }  // namespace
 
-Window candidate_window(const StreamHistory& history) {
-  Window window;
+CandidateWindow candidate_window(const StreamHistory& history) {
+  CandidateWindow window;
   window.begin = first_after(history.operations, history.completed);
   const auto [marker, certain, marked_by] = first_unwritten_marker(history, window.begin);
   window.bounded = marker != 0;
@@ -331,7 +331,7 @@ std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histo
 }
 
 std::vector<std::uint32_t> first_that_can_fault(const std::vector<StreamHistory>& histories,
-                                                const std::vector<Window>& windows) {
+                                                const std::vector<CandidateWindow>& windows) {
   std::vector<std::uint32_t> first(histories.size(), StreamStart::kNever);
   for (std::size_t i = 0; i < histories.size(); ++i) {
     for (const Operation* operation : windows[i].of(histories[i])) {
@@ -343,8 +343,8 @@ std::vector<std::uint32_t> first_that_can_fault(const std::vector<StreamHistory>
 
 }  // namespace
 
-std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
-                                       const EventLog& events) {
+std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories,
+                                       const std::vector<CandidateWindow>& windows, const EventLog& events) {
   std::vector<StreamStart> starts(histories.size());
   const auto first_suspect = first_that_can_fault(histories, windows);
   for (const Operation* wait : open_waits(histories)) {

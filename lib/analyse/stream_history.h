@@ -100,7 +100,7 @@ inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // value of `marked_by` i
 //    ordinal   1   2   3   4   5   6   7   8
 //    marker        w               q           w: written, q: queued and not written
 //    window            [-----------]
-struct Window {
+struct CandidateWindow {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // the window ends at a marker that was queued but not written
   std::uint32_t bound = 0;         // if bounded: at least one operation up to this ordinal was unfinished
@@ -114,7 +114,7 @@ struct Window {
   }
 };
 
-Window candidate_window(const StreamHistory& history);
+CandidateWindow candidate_window(const StreamHistory& history);
 
 struct StreamStart {
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
@@ -128,7 +128,7 @@ struct StreamStart {
 // Ignores the default stream's implicit waits for other streams, because they depend on flags that are not recorded.
 //
 // Returns one entry per stream; `windows` has one entry per history.
-std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories, const std::vector<Window>& windows,
-                                       const EventLog& events);
+std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histories,
+                                       const std::vector<CandidateWindow>& windows, const EventLog& events);
 
 }  // namespace cudadiag::analyse

@@ -46,7 +46,7 @@ void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
 
 }  // namespace
 
-std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code) {
+std::vector<Suspect> suspects_of(const StreamHistory& history, const CandidateWindow& window, std::uint32_t code) {
   std::vector<Suspect> suspects;
   for (const Operation* operation : window.of(history)) {
     if (!wire::operation::can_fault(operation->kind)) continue;

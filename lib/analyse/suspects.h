@@ -27,7 +27,7 @@ struct Suspect {
 };
 
 // Returns the operations that may have been running on one stream, including refused calls.
-std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
+std::vector<Suspect> suspects_of(const StreamHistory& history, const CandidateWindow& window, std::uint32_t code);
 
 // Each function drops the suspects that it can rule out, but never all of them.
 void drop_refused(std::vector<Suspect>& suspects);

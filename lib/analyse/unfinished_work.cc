@@ -165,7 +165,7 @@ class UnfinishedSearch {
     bounds_.resize(histories_.size());
     for (const StreamHistory& history : histories_) {
       if (!unfinished(history)) continue;
-      const Window window = candidate_window(history);
+      const CandidateWindow window = candidate_window(history);
       if (window.bounded) prove(history.index, window.bound, window.marked_by);
     }
     for (const WaitingThread& waiting : work_.threads) prove_by(waiting);

@@ -27,7 +27,7 @@ struct UnfinishedStream {
   // At least one operation up to this ordinal is unfinished, because a marker that covers it is not written, or a
   // thread waits for it. If 0, nothing shows whether the operations after `completed` have finished.
   std::uint32_t bound = 0;
-  // Like Window::marked_by, for the marker or wait that proves `bound`.
+  // Like CandidateWindow::marked_by, for the marker or wait that proves `bound`.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded operations after `completed`, oldest first
   // The operations at which the stream may be stuck: those up to `bound`, or all if `bound` is 0.

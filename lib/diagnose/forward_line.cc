@@ -137,7 +137,7 @@ class Search {
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
     for (const Operation* claim : claims) {
-      const session::Origin& origin = claim->origin;
+      const session::AutogradState& origin = claim->origin;
       if (origin.node == operation.origin.node && origin.node_thread == operation.origin.node_thread) continue;
       const bool seen = std::ranges::any_of(firsts, [&](const Operation* other) { return other->site == claim->site; });
       if (!seen && firsts.size() < kMostStacks) firsts.push_back(claim);

@@ -65,8 +65,8 @@ class StatusBuilder {
     return record_.seconds(record_.clock_last) - record_.seconds(ticks);
   }
 
-  OpenOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
-    OpenOperation open;
+  UnfinishedOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
+    UnfinishedOperation open;
     open.operation = work_of(operation);
     const ResolvedSite site = resolve(symbolizer_, process_, operation.site);
     if (!site.mangled.empty()) open.kernel = base::demangle(site.mangled);
@@ -262,7 +262,7 @@ std::optional<OldestWork> oldest_work(const Status& status, std::optional<std::u
     }
   }
   if (longest == nullptr) return std::nullopt;
-  const OpenOperation& oldest = longest->operations.front();
+  const UnfinishedOperation& oldest = longest->operations.front();
   const std::string what = oldest.kernel.empty() ? with_article(word(oldest.operation))
                                                  : short_kernel_name(oldest.kernel, kUnfinishedColumns);
   const std::string others =

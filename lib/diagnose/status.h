@@ -14,7 +14,7 @@
 namespace cudadiag::diagnose {
 
 // An operation that may be unfinished.
-struct OpenOperation {
+struct UnfinishedOperation {
   session::Work operation = session::Work::call;
   std::string kernel;  // demangled
   std::uint32_t ordinal = 0;
@@ -38,10 +38,10 @@ struct OpenStream {
   std::uint32_t issued = 0, completed = 0;
   bool proven = false;  // some work on the stream is certainly unfinished
   analyse::Fact known_by = analyse::Fact::rule;
-  std::uint32_t candidates = 0;           // operations that may block the stream
-  std::uint32_t missing = 0;              // candidates without a record
-  std::vector<OpenOperation> operations;  // the oldest ones only
-  std::uint32_t more = 0;                 // how many operations follow `operations`
+  std::uint32_t candidates = 0;                 // operations that may block the stream
+  std::uint32_t missing = 0;                    // candidates without a record
+  std::vector<UnfinishedOperation> operations;  // the oldest ones only
+  std::uint32_t more = 0;                       // how many operations follow `operations`
   std::vector<OpenWait> waits;
   std::vector<std::string> may_wait_for;  // streams for which this stream may wait implicitly
 };

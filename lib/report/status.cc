@@ -123,7 +123,7 @@ class StatusText {
   // Writes one line for an operation and those that follow it at the same location. Returns how many operations the
   // line covers.
   std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
-    const diagnose::OpenOperation& operation = stream.operations[first];
+    const diagnose::UnfinishedOperation& operation = stream.operations[first];
     std::size_t same = 1;
     while (!verbose_ && first + same < stream.operations.size() && alike(operation, stream.operations[first + same]))
       ++same;
@@ -143,7 +143,7 @@ class StatusText {
     return same;
   }
 
-  static bool alike(const diagnose::OpenOperation& a, const diagnose::OpenOperation& b) {
+  static bool alike(const diagnose::UnfinishedOperation& a, const diagnose::UnfinishedOperation& b) {
     return a.operation == b.operation && a.kernel == b.kernel && diagnose::same_line(a.location, b.location) &&
            a.operation != session::Work::wait;
   }
@@ -198,7 +198,7 @@ static void add_place(Members& to, const diagnose::Location& at) {
   });
 }
 
-static void list(Members& to, const diagnose::OpenOperation& open) {
+static void list(Members& to, const diagnose::UnfinishedOperation& open) {
   to.type("operation");
   to.add("operation", word(open.operation));
   to.text("kernel", open.kernel);

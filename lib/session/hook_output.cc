@@ -15,10 +15,10 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr base::Words<ValueOrigin, 3> kOrigins = {{
-    {ValueOrigin::schema, "operator"},
-    {ValueOrigin::variable, "variable"},
-    {ValueOrigin::kernel, "kernel"},
+constexpr base::Words<NameSource, 3> kOrigins = {{
+    {NameSource::schema, "operator"},
+    {NameSource::variable, "variable"},
+    {NameSource::kernel, "kernel"},
 }};
 
 constexpr base::Words<DeliveryKind, 14> kDeliveries = {{
@@ -118,8 +118,8 @@ std::string type_name(std::string text) {
 DeliveredValue value_of(const Json& object) {
   DeliveredValue value;
   value.name = short_text_of(object, "name");
-  value.origin = base::value_of(kOrigins, short_text_of(object, "origin")).value_or(ValueOrigin::schema);
-  if (value.origin == ValueOrigin::kernel) value.origin = ValueOrigin::schema;
+  value.origin = base::value_of(kOrigins, short_text_of(object, "origin")).value_or(NameSource::schema);
+  if (value.origin == NameSource::kernel) value.origin = NameSource::schema;
   value.in_schema = short_text_of(object, "parameter");
   value.dtype = type_name(short_text_of(object, "dtype"));
   value.device = short_text_of(object, "device");
@@ -337,7 +337,7 @@ std::optional<Delivery> parse(std::string_view text) {
 
 }  // namespace
 
-std::string_view word(ValueOrigin origin) { return base::word_of(kOrigins, origin); }
+std::string_view word(NameSource origin) { return base::word_of(kOrigins, origin); }
 
 std::string_view word(DeliveredOrigin::Role role) { return base::word_of(kOriginRoles, role); }
 

@@ -13,9 +13,9 @@
 namespace cudadiag::session {
 
 // The source of a value's name: the operator's schema, the user's variable, or the kernel's parameter.
-enum class ValueOrigin : std::uint8_t { schema, variable, kernel };
+enum class NameSource : std::uint8_t { schema, variable, kernel };
 
-std::string_view word(ValueOrigin origin);
+std::string_view word(NameSource origin);
 
 // A number, stored with the type that it has in the program, so that integers stay exact.
 using Number = std::variant<std::int64_t, double>;
@@ -28,7 +28,7 @@ struct TensorType {
 // A tensor or a number; unknown fields are empty.
 struct DeliveredValue : TensorType {
   std::string name;
-  ValueOrigin origin = ValueOrigin::schema;
+  NameSource origin = NameSource::schema;
   std::string in_schema;  // for a variable: the parameter's name in the schema
   std::string value;      // as text, for a scalar
   std::optional<Number> min, max;

@@ -118,7 +118,7 @@ ForwardSearch::ForwardSearch(const ProcessRecord& record, const std::vector<std:
                              std::uint64_t since)
     : since_(since) {
   for (const Operation& operation : record.operations) {
-    const Origin& origin = operation.origin;
+    const AutogradState& origin = operation.origin;
     const bool numbered = origin.node_thread != 0 && origin.node_thread != o::kManyThreads &&
                           origin.node_thread < threads_.size() && origin.node != o::kUnnumbered;
     if (!numbered || operation.stream >= completed.size() || operation.ordinal <= completed[operation.stream]) continue;

@@ -144,7 +144,7 @@ struct StalePointer {
 };
 
 // The state of PyTorch's autograd at a launch (wire/operation.h).
-struct Origin {
+struct AutogradState {
   std::uint32_t number = 0;       // number of nodes that the launching thread had created
   std::uint16_t thread = 0;       // PyTorch's number for that thread; 0 without PyTorch
   std::uint16_t node_thread = 0;  // the thread that created the node whose backward function was running; 0 if none
@@ -177,7 +177,7 @@ struct Operation {
   std::uint32_t graph_words = 0;  // 1 + the index of the first node's word in ProcessRecord::graph_words; 0 if none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
-  Origin origin;
+  AutogradState origin;
   // The full log provides these fields (session/logged_history.cc). Without a log, they are 0 and false. An unknown
   // value is 0 too.
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here

@@ -82,8 +82,8 @@ template <typename Is>
 const Argument* preferred(const Case& failed, Is is) {
   const Argument* found = nullptr;
   for (const Argument& argument : failed.finding.arguments) {
-    if (is(argument) && (found == nullptr || (found->origin != session::ValueOrigin::variable &&
-                                              argument.origin == session::ValueOrigin::variable))) {
+    if (is(argument) && (found == nullptr || (found->origin != session::NameSource::variable &&
+                                              argument.origin == session::NameSource::variable))) {
       found = &argument;
     }
   }

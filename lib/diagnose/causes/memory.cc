@@ -147,7 +147,7 @@ bool is_pointer_by_type(const Case& failed, const Argument& argument) {
 }
 
 bool is_zero(const Argument& argument) {
-  return argument.origin == session::ValueOrigin::kernel && argument.pointer == 0u;
+  return argument.origin == session::NameSource::kernel && argument.pointer == 0u;
 }
 
 // Returns true if the null pointer may be the cause. A failed allocation that the program did not check leaves a null
@@ -184,7 +184,7 @@ bool zero_of_unknown_type(const Case& failed, Facts& facts) {
 
 bool of_the_host(const Case& failed, Facts& facts) {
   const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
-    return argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
+    return argument.origin == session::NameSource::kernel && !argument.allocation &&
            is_pointer_by_type(failed, argument) && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
   });
   if (pointer == nullptr) return false;
@@ -233,8 +233,8 @@ bool off_its_type(const Case& failed, Facts& facts) {
 
 bool off_a_vector(const Case& failed, Facts& facts) {
   const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
-    const bool number = argument.origin == session::ValueOrigin::kernel && !argument.allocation &&
-                        !is_pointer_by_type(failed, argument);
+    const bool number =
+        argument.origin == session::NameSource::kernel && !argument.allocation && !is_pointer_by_type(failed, argument);
     return !number && argument.pointer.value_or(0) % kVector != 0;
   });
   if (pointer == nullptr) return false;

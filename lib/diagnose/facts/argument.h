@@ -39,7 +39,7 @@ struct Argument : session::DeliveredValue {
   std::uint64_t past_end() const;
   // Returns whether this is a kernel parameter that points to freed memory, or past the end of live memory.
   bool points_amiss() const {
-    return origin == session::ValueOrigin::kernel && allocation && (allocation->is_freed || past_end() > 0);
+    return origin == session::NameSource::kernel && allocation && (allocation->is_freed || past_end() > 0);
   }
 };
 

@@ -183,7 +183,7 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
   for (const analyse::OperationArgument& from : given.arguments) {
     Argument& argument = finding.arguments.emplace_back();
     argument.name = from.name;
-    argument.origin = session::ValueOrigin::kernel;
+    argument.origin = session::NameSource::kernel;
     argument.parameter = from.parameter;
     argument.parameter_byte = from.parameter_byte;
     argument.loaded = from.loaded;

@@ -374,7 +374,7 @@ std::string passed_variable(const std::vector<Argument>& arguments, const Argume
   std::string found;
   if (parameter.parameter == 0 || parameter.pointer.value_or(0) == 0) return found;
   for (const Argument& each : arguments) {
-    if (each.origin != session::ValueOrigin::variable || each.pointer != parameter.pointer) continue;
+    if (each.origin != session::NameSource::variable || each.pointer != parameter.pointer) continue;
     if (!found.empty() && found != each.name) return "";
     found = each.name;
   }

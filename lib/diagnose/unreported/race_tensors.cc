@@ -214,7 +214,7 @@ NamedAccess named(const Delivery& delivery, const DeliveredValue* value, std::ui
   }
   if (value == nullptr) return access;
   RaceTensor& tensor = access.tensor.emplace();
-  const bool is_variable = value->origin == session::ValueOrigin::variable;
+  const bool is_variable = value->origin == session::NameSource::variable;
   if (is_variable) tensor.name = value->name;
   tensor.view = value->view;
   tensor.role = delivery.kind == session::DeliveryKind::line      ? TensorRole::variable

@@ -234,7 +234,7 @@ void OperationRecorder::write(ThreadState& thread, const CallRule& rule, const C
   StalePointers stale;
   if (replays) graphs_->write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument), stale);
   if (autograd_.ready()) {
-    const Origin origin = autograd_.current(thread);
+    const AutogradState origin = autograd_.current(thread);
     wire::store(record, operation::kNumber, origin.number);
     wire::store(record, operation::kNode, origin.node);
     wire::store(record, operation::kOwnThread, thread.torch_thread);

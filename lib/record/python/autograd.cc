@@ -37,8 +37,8 @@ void release(std::byte* control_block) {
 
 }  // namespace
 
-Origin Autograd::current(ThreadState& thread) {
-  Origin origin;
+AutogradState Autograd::current(ThreadState& thread) {
+  AutogradState origin;
   origin.number = static_cast<std::uint32_t>(peek_());
   if (thread.torch_thread == 0) thread.torch_thread = thread_number(own_thread_());
   std::byte* node[2] = {};
@@ -72,7 +72,7 @@ void Autograd::look() {
   state_.store(State::ready, std::memory_order_release);
 }
 
-void Autograd::describe_node(const std::byte* node, const std::byte* control_block, Origin& origin) {
+void Autograd::describe_node(const std::byte* node, const std::byte* control_block, AutogradState& origin) {
   const auto thread = read_field<std::uint64_t>(node, kThread);
   if (read_field<const std::byte*>(node, kSelf) != node ||
       read_field<const std::byte*>(node, kSelfCount) != control_block ||

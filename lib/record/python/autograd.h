@@ -14,7 +14,7 @@
 
 namespace cudadiag::record {
 
-struct Origin {
+struct AutogradState {
   std::uint32_t number = 0, node = 0;
   std::uint16_t graph_task = 0, node_type = 0;
   std::uint8_t node_thread = 0;
@@ -32,11 +32,12 @@ class Autograd {
   // Returns true if PyTorch has been found.
   bool ready() const { return state_.load(std::memory_order_acquire) == State::ready; }
   // Returns the state of the calling thread, and stores PyTorch's thread number in `thread`. Call this only if ready().
-  [[gnu::hot]] Origin current(ThreadState& thread);
+  [[gnu::hot]] AutogradState current(ThreadState& thread);
 
  private:
   [[gnu::cold, gnu::noinline]] void look();
-  [[gnu::hot, gnu::noinline]] void describe_node(const std::byte* node, const std::byte* control_block, Origin& origin);
+  [[gnu::hot, gnu::noinline]] void describe_node(const std::byte* node, const std::byte* control_block,
+                                                 AutogradState& origin);
   std::uint16_t type_of(const std::byte* node);
   void give_up(const char* why);
 

@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::uint32_t> ordinals(const PictureBuilder& picture) {
   const auto histories = stream_histories(picture.process.record, EventLog(picture.process.record));
-  const Window window = candidate_window(histories[0]);
+  const CandidateWindow window = candidate_window(histories[0]);
   std::vector<std::uint32_t> result;
   for (const auto* operation : window.of(histories[0])) result.push_back(operation->ordinal);
   return result;

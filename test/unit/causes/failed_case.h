@@ -89,7 +89,7 @@ inline Argument index_argument(const std::string& name, std::int64_t min, std::i
                                std::uint64_t outside, std::vector<std::int64_t> at, std::int64_t value) {
   Argument argument;
   argument.name = name;
-  argument.origin = session::ValueOrigin::variable;
+  argument.origin = session::NameSource::variable;
   argument.dtype = "int64";
   argument.min = min;
   argument.max = max;
@@ -106,7 +106,7 @@ inline Argument pointer_argument(const std::string& name, std::uint64_t pointer,
   Argument argument;
   argument.name = name;
   std::sscanf(name.c_str(), "parameter %u at byte %u", &argument.parameter, &argument.parameter_byte);
-  argument.origin = session::ValueOrigin::kernel;
+  argument.origin = session::NameSource::kernel;
   argument.pointer = pointer;
   if (!state.empty()) {
     argument.allocation.emplace();

@@ -27,7 +27,7 @@ TEST_CASE("an embedding with values: the text has the index, its value and the v
   Failed failed = embedding();
   failed.finding.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
                               index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
-  failed.finding.arguments[0].origin = session::ValueOrigin::schema;
+  failed.finding.arguments[0].origin = session::NameSource::schema;
   const auto cause = explain(failed);
   REQUIRE(cause);
   CHECK(cause->id == "index-out-of-range");

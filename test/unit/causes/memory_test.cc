@@ -10,7 +10,7 @@ namespace {
 Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::uint64_t pointer = 0x1000) {
   Argument argument;
   argument.name = "x";
-  argument.origin = session::ValueOrigin::variable;
+  argument.origin = session::NameSource::variable;
   argument.dtype = dtype;
   argument.shape = std::move(shape);
   argument.pointer = pointer;
@@ -222,7 +222,7 @@ TEST_CASE("a function of the host") {
   Failed failed = gpu_error(700, "activate(float (*)(float), float*)");
   Argument& function = failed.finding.arguments.emplace_back();
   function.name = "function (parameter 1)";
-  function.origin = session::ValueOrigin::kernel;
+  function.origin = session::NameSource::kernel;
   function.parameter = 1;
   function.pointer = 0x55ecec5fdd10;
   CHECK(id_of(failed) == "host-function");
@@ -278,7 +278,7 @@ TEST_CASE("zeros that are not pointers, or that are null by design") {
   CHECK(cause("parameter 1") == "null-pointer");
   failed.finding.launch->kernel = "scale(float*)";
   failed.finding.arguments = {pointer_argument("empty", 0, "")};
-  failed.finding.arguments[0].origin = session::ValueOrigin::variable;  // a tensor without elements has a null pointer
+  failed.finding.arguments[0].origin = session::NameSource::variable;  // a tensor without elements has a null pointer
   CHECK(id_of(failed) == "none");
 }
 

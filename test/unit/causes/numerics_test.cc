@@ -13,7 +13,7 @@ constexpr const char* kBce = "input_val >= zero && input_val <= one";
 Argument floats(const std::string& name, double min, double max, std::uint64_t nan = 0) {
   Argument argument;
   argument.name = name;
-  argument.origin = session::ValueOrigin::variable;
+  argument.origin = session::NameSource::variable;
   argument.dtype = "float32";
   argument.min = min;
   argument.max = max;
@@ -67,7 +67,7 @@ TEST_CASE("binary cross entropy") {
 TEST_CASE("binary cross entropy with weights") {
   Failed failed = pytorch_assert(kBce, "Loss.cu");
   failed.finding.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
-  failed.finding.arguments[0].origin = session::ValueOrigin::schema;
+  failed.finding.arguments[0].origin = session::NameSource::schema;
   CHECK(text_of(failed) == "binary_cross_entropy takes probabilities from 0 to 1, but self has 3 NaN");
 }
 

@@ -61,7 +61,7 @@ void add_values(session::Session& session) {
   again.record.properties["python.hook"] = "on";
   session::DeliveredValue value;
   value.name = value.in_schema = "indices";
-  value.origin = session::ValueOrigin::schema;
+  value.origin = session::NameSource::schema;
   value.dtype = "int64";
   value.shape = {4, 64};
   value.min = std::int64_t{0};

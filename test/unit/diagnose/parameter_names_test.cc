@@ -12,7 +12,7 @@ namespace {
 Argument variable(const char* name, std::uint64_t pointer) {
   Argument argument;
   argument.name = name;
-  argument.origin = session::ValueOrigin::variable;
+  argument.origin = session::NameSource::variable;
   argument.pointer = pointer;
   return argument;
 }
@@ -20,7 +20,7 @@ Argument variable(const char* name, std::uint64_t pointer) {
 Argument parameter(std::uint64_t pointer) {
   Argument argument;
   argument.name = "parameter 2";
-  argument.origin = session::ValueOrigin::kernel;
+  argument.origin = session::NameSource::kernel;
   argument.parameter = 2;
   argument.pointer = pointer;
   return argument;

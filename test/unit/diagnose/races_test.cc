@@ -71,7 +71,7 @@ session::Race race_of(std::uint32_t pid, std::uint64_t begin, session::RaceMode 
 session::DeliveredValue tensor(const char* name, const char* parameter, bool written) {
   session::DeliveredValue value;
   value.name = name;
-  value.origin = *parameter == 0 ? session::ValueOrigin::schema : session::ValueOrigin::variable;
+  value.origin = *parameter == 0 ? session::NameSource::schema : session::NameSource::variable;
   value.in_schema = parameter;
   value.dtype = "float32";
   value.shape = {16, 4};
@@ -309,7 +309,7 @@ TEST_CASE("a kernel outside any operator gets the variables of its line") {
   runs.session.reruns[0][0].record.native_stacks = runs.session.processes[0].record.native_stacks;
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
   runs.deliveries().push_back(told(DeliveryKind::line, 90, 3, "", {tensor("out", "", false)}));
-  runs.deliveries().back().values[0].origin = session::ValueOrigin::variable;
+  runs.deliveries().back().values[0].origin = session::NameSource::variable;
   runs.deliveries().back().values[0].written.reset();
   const Diagnosis report = runs.report();
   const auto& access = report.findings[0].race->accesses[0];

@@ -13,8 +13,8 @@ using namespace cudadiag::report;
 
 namespace {
 
-OpenOperation kernel(std::uint32_t ordinal, const char* name, int line) {
-  OpenOperation operation;
+UnfinishedOperation kernel(std::uint32_t ordinal, const char* name, int line) {
+  UnfinishedOperation operation;
   operation.operation = session::Work::kernel;
   operation.kernel = name;
   operation.ordinal = ordinal;

@@ -15,7 +15,7 @@ namespace {
 Argument pointer(const std::string& state, std::uint64_t offset, std::optional<std::uint64_t> bytes = {}) {
   Argument argument;
   argument.name = "parameter 1";
-  argument.origin = session::ValueOrigin::kernel;
+  argument.origin = session::NameSource::kernel;
   argument.pointer = 0x1000 + offset;
   argument.bytes = bytes;
   argument.allocation = PointedMemory{};
@@ -80,7 +80,7 @@ TEST_CASE("pointers in the cause are repeated only with -v") {
 
 TEST_CASE("only kernel parameters are shown as wrong pointers") {
   Argument argument = pointer("freed", 0);
-  argument.origin = session::ValueOrigin::schema;
+  argument.origin = session::NameSource::schema;
   CHECK(lines_of({argument}).empty());
 }
 

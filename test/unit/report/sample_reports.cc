@@ -136,7 +136,7 @@ Diagnosis crowded_report() {
   finding.tools.witnesses = {words, words};
   Argument argument;
   argument.name = words;
-  argument.origin = session::ValueOrigin::variable;
+  argument.origin = session::NameSource::variable;
   finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
   finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
   finding.saved_launch = SavedLaunch{words, {20, 18, 1, 1}};
@@ -174,7 +174,7 @@ Diagnosis explained_report() {
   Diagnosis report = python_report();
   Argument index;
   index.name = "idx";
-  index.origin = session::ValueOrigin::variable;
+  index.origin = session::NameSource::variable;
   index.dtype = "int64";
   index.device = "cuda:0";
   index.shape = {8, 512};
@@ -187,7 +187,7 @@ Diagnosis explained_report() {
   index.first_value = std::int64_t{30050};
   Argument out;
   out.name = "parameter 0";
-  out.origin = session::ValueOrigin::kernel;
+  out.origin = session::NameSource::kernel;
   out.pointer = 0x7f0000001200;
   PointedMemory allocation;
   allocation.address = 0x7f0000001000;

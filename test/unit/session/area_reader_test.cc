@@ -516,7 +516,7 @@ TEST_CASE("autograd's state at a launch is read, and a node's type only if there
   }
   const auto record = read(area);
   REQUIRE(record.operations.size() == 2);
-  const session::Origin& origin = record.operations[0].origin;
+  const session::AutogradState& origin = record.operations[0].origin;
   CHECK(origin.number == 7);
   CHECK(origin.node == 5);
   CHECK(origin.thread == 3);

@@ -37,7 +37,7 @@ TEST_CASE("a delivery is read completely") {
   CHECK(deliveries[0].line == 41);
   REQUIRE(deliveries[0].values.size() == 2);
   const DeliveredValue& idx = deliveries[0].values[0];
-  CHECK(idx.origin == ValueOrigin::variable);
+  CHECK(idx.origin == NameSource::variable);
   CHECK(idx.dtype == "int64");
   CHECK(idx.shape == std::vector<std::int64_t>{8, 512});
   CHECK(std::get<std::int64_t>(*idx.min) == -1);
@@ -48,7 +48,7 @@ TEST_CASE("a delivery is read completely") {
   CHECK(idx.pointer == 4096u);
   CHECK(!idx.nan);
   const DeliveredValue& p = deliveries[0].values[1];
-  CHECK(p.origin == ValueOrigin::schema);
+  CHECK(p.origin == NameSource::schema);
   CHECK(std::get<double>(*p.min) == 0.5);
   CHECK(p.nan == 2u);
 }
