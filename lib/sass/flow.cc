@@ -50,7 +50,7 @@ void Program::set_targets(const std::unordered_map<std::uint32_t, std::uint32_t>
   for (Instruction& i : code_) {
     if (i.op != Op::jump && i.op != Op::call && i.op != Op::set_barrier && i.op != Op::meet) continue;
     for (const std::string_view operand : i.operands) {
-      const auto address = parse_hex(operand);
+      const auto address = i.relocated ? std::nullopt : parse_hex(operand);
       const auto at = address ? by_address.find(*address) : by_address.end();
       if (at != by_address.end()) i.target = at->second;
     }
@@ -96,6 +96,7 @@ std::vector<std::uint32_t> Program::altered_from(std::uint32_t begin) {
   std::set<std::uint32_t> altered;
   for (const std::uint32_t at : reach(begin, Into::calls)) {
     const Instruction& code = code_[at];
+    is_recursive_ |= code.op == Op::call && code.target == begin;
     if (code.base() == "STL") {
       for (std::uint32_t each = kStack; each < kRegisters; ++each) altered.insert(each);
     }

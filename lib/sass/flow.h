@@ -20,6 +20,8 @@ class Program {
 
   bool empty() const { return code_.empty(); }
   std::uint64_t unknown_opcodes() const;
+  // Returns whether a function may be called while it is active, so that nothing limits the size of the stack.
+  bool is_recursive() const { return is_recursive_; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
   const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
@@ -64,6 +66,7 @@ class Program {
   std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // registers that a function alters, keyed by its first
                                                                  // instruction
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
+  bool is_recursive_ = false;
   std::size_t work_ = 0;  // number of steps that connect() has taken
 };
 

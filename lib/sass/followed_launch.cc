@@ -480,8 +480,8 @@ FollowedLaunch::Next FollowedLaunch::local_access(Part& part, Evaluator& evaluat
   }
   if (!known && !loads) stack.clear();
   // An index into a local array may reach past the thread's local memory. A constant offset from the stack pointer does
-  // not.
-  if (!known || !is_at_stack_pointer(i)) note_open(at);
+  // not, unless recursion has moved the stack pointer.
+  if (!known || !is_at_stack_pointer(i) || code_.program.is_recursive()) note_open(at);
   return after(part, loaded);
 }
 

@@ -220,7 +220,7 @@ void read_address(Instruction& i) {
     term.value = operand_of(name);
     registers += term.value.kind == Operand::Kind::number && !name.ends_with("RZ") ? 0 : 1;
   });
-  i.readable = !i.place.empty();
+  i.readable = !i.place.empty() && !i.relocated;
   std::size_t at = 0;
   const bool wide = i.code->space == Space::global || i.code->space == Space::generic;
   each_part(place, '+', [&](std::string_view part) {
@@ -352,6 +352,7 @@ std::optional<Instruction> parse_instruction(std::string_view line) {
     each_part(i.opcode.substr(base.size() + 1), '.', [&](std::string_view name) {
       const std::uint64_t bit = modifier_bit(name);
       i.modifiers |= bit;
+      i.relocated |= name == kRelocated;
       // An unknown modifier may change what is computed.
       if (bit == 0 && is_evaluated(i.op)) i.op = Op::other;
     });

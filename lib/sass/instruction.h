@@ -105,7 +105,8 @@ struct Instruction {
   Op op = Op::other;
   std::uint64_t modifiers = 0;
   Condition condition;
-  bool runs = true;  // false if the condition is never true
+  bool runs = true;        // false if the condition is never true
+  bool relocated = false;  // its immediate is unknown (kRelocated)
   std::vector<std::string_view> operands;
   // The operands by role.
   std::vector<Condition> results;     // predicates in front of the destination

@@ -97,6 +97,10 @@ struct ParameterBank {
 // pointers.
 enum class Calls { anything, harmless };
 
+// In the text of code, this modifier marks an instruction with an immediate that is known only once the code is loaded,
+// such as the address of a variable: "MOV.RELOCATED R2, 0x0". The disassembler prints 0 for it.
+inline constexpr std::string_view kRelocated = "RELOCATED";
+
 // Finds which parameters a kernel's machine code uses as addresses of global memory. Reads nvdisasm's text, and follows
 // each parameter from the constant bank through registers to the instructions that access memory.
 //

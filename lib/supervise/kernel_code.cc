@@ -43,6 +43,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{10};  // for one kernel
 constexpr int kToDie = 1000;                   // milliseconds
 constexpr std::size_t kLongestInstruction = 200;
+constexpr std::size_t kInstruction = 16;  // bytes, from sm_70 on
 constexpr std::size_t kMostOutput = 64u << 20;
 
 constexpr std::size_t kMostKept = 16, kMostTextKept = 1u << 20;  // disassembled code, and bytes of each
@@ -144,7 +145,6 @@ std::string disassembled(const std::string& tool, const std::string& architectur
   if (!input.valid() || !base::write_all(input.get(), instructions)) return "";
   std::string text = output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
   // Part of the text would be taken for the whole code.
-  constexpr std::size_t kInstruction = 16;  // bytes, from sm_70 on
   if (instructions.size() < kInstruction || text.find(mark_of(instructions.size() - kInstruction)) == text.npos)
     return "";
   const std::lock_guard lock(mutex);
@@ -155,6 +155,25 @@ std::string disassembled(const std::string& tool, const std::string& architectur
 
 std::string disassembled(const evidence::FunctionCode& code, const std::string& tool) {
   return disassembled(tool, tool_s_name(code.architecture), code.instructions);
+}
+
+std::string disassembled(const KernelInstructions& code, const std::string& tool) {
+  const std::string text = disassembled(tool, code.architecture, code.instructions.all());
+  std::string marked;
+  std::size_t done = 0;
+  for (const std::uint64_t offset : code.relocated) {
+    const std::string mark = mark_of(offset);
+    const std::size_t line = text.find(mark, done);
+    const std::size_t end = text.find('\n', line);
+    std::size_t opcode = line == text.npos ? line : text.find_first_not_of(" \t", line + mark.size());
+    if (opcode < end && text[opcode] == '@') opcode = text.find_first_not_of(' ', text.find(' ', opcode));
+    if (opcode >= end) return "";
+    const std::size_t modifier = text.find_first_of(" ;", opcode);
+    if (modifier >= end) return "";
+    marked.append(text, done, modifier - done).append(".").append(sass::kRelocated);
+    done = modifier;
+  }
+  return marked + text.substr(done);
 }
 
 std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text) {
@@ -196,10 +215,16 @@ bool is_harmless(std::string_view function) {
   return std::ranges::find(kKnown, function) != std::end(kKnown);
 }
 
-// Finds calls to functions in other files, and functions whose address is taken, by their relocations. A symbol has 24
-// bytes: name u32 @0, type in the lower half of u8 @4. A relocation has u64 @8: its kind in the lower 32 bits, the
-// symbol's index above.
-sass::Calls calls_of(const ElfImage& image) {
+struct Relocations {
+  sass::Calls calls = sass::Calls::harmless;
+  std::set<std::uint64_t> places;  // offsets of instructions in the function's code
+};
+
+// Finds calls to functions in other files, and functions whose address is taken, by all relocations of the image. A
+// symbol has 24 bytes: name u32 @0, type in the lower half of u8 @4. A relocation has its offset, u64 @0, and u64 @8:
+// its kind in the lower 32 bits, the symbol's index above.
+Relocations relocations_of(const ElfImage& image, const Section& code) {
+  Relocations out;
   for (std::uint32_t i = 0; i < image.sections(); ++i) {
     const Section section = image.section(i);
     const bool is_short = section.type == kShortRelocations;
@@ -209,15 +234,18 @@ sass::Calls calls_of(const ElfImage& image) {
     const Section table = image.section(section.link);
     const Bytes entries = image.contents(section), symbols = image.contents(table),
                 names = image.contents(image.section(table.link));
+    const bool of_code = image.section(section.info).name == code.name;
     const std::uint64_t size = is_short ? 16 : 24;
     for (std::uint64_t at = 0; at + size <= entries.size(); at += size) {
+      if (of_code) out.places.insert(entries.u64(at) / kInstruction * kInstruction);
       const std::uint64_t symbol = (entries.u64(at + 8) >> 32) * 24;
-      if (symbol + 24 > symbols.size()) return sass::Calls::anything;
-      const bool is_function = (symbols.u16(symbol + 4) & 0xf) == kFunction;
-      if (is_function && !is_harmless(names.text(symbols.u32(symbol)))) return sass::Calls::anything;
+      const bool is_known = symbol + 24 <= symbols.size();
+      const bool is_function = is_known && (symbols.u16(symbol + 4) & 0xf) == kFunction;
+      if (!is_known || (is_function && !is_harmless(names.text(symbols.u32(symbol)))))
+        out.calls = sass::Calls::anything;
     }
   }
-  return sass::Calls::harmless;
+  return out;
 }
 
 }  // namespace
@@ -252,14 +280,16 @@ std::optional<KernelInstructions> kernel_code(const ElfImage& image, const std::
   constexpr std::uint64_t kMostShared = 1u << 20;
   const auto shared = image.named(std::string(kShared) + kernel);
   const bool has_shared = shared && shared->size <= kMostShared && !known.clusters;
+  Relocations relocations = relocations_of(image, *code);
   std::vector<std::uint32_t> begins;
   for (const auto& parameter : known.parameters) begins.push_back(parameter.offset);
   return KernelInstructions{architecture_of(image.file()),
                             {known.offset, known.bytes},
                             std::move(begins),
-                            calls_of(image),
+                            relocations.calls,
                             image.contents(*code),
-                            has_shared ? static_cast<std::uint32_t>(shared->size) : 0};
+                            has_shared ? static_cast<std::uint32_t>(shared->size) : 0,
+                            std::move(relocations.places)};
 }
 
 namespace {
@@ -288,7 +318,7 @@ session::KernelCode code_in(const evidence::ElfImage& image, const std::string& 
   out.bank_size = code->bank.size;
   out.harmless_calls = code->calls == sass::Calls::harmless;
   out.shared_bytes = code->shared_bytes;
-  out.text = disassembled(disassembler, code->architecture, code->instructions.all());
+  out.text = disassembled(*code, disassembler);
   return out;
 }
 

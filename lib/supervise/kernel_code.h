@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,13 @@ struct KernelInstructions {
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // the offset of each parameter, relative to the first
   sass::Calls calls = sass::Calls::anything;
-  evidence::Bytes instructions;    // points into the image's file
-  std::uint32_t shared_bytes = 0;  // see session::KernelCode
+  evidence::Bytes instructions;         // points into the image's file
+  std::uint32_t shared_bytes = 0;       // see session::KernelCode
+  std::set<std::uint64_t> relocated{};  // offsets of instructions that change when the code is loaded
 };
+
+// Marks the relocated instructions in the text (sass::kRelocated).
+std::string disassembled(const KernelInstructions& code, const std::string& tool);
 
 // Returns the contents of a cubin that the recorder stored, decompressed if necessary. Returns "" if it has more than
 // `most` bytes, or if the library that decompresses it is missing.

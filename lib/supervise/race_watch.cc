@@ -185,10 +185,13 @@ const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
     const std::string text = read_cubin(homes[so_far.looked_at], kMostCode);
     const auto image = evidence::ElfImage::read(bytes_of(text));
     const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
-    const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
-                                               static_cast<int>(code->calls)) +
-                                       std::string(code->instructions.all())
-                                 : "";
+    std::string all;
+    if (code) {
+      all = fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
+                        static_cast<int>(code->calls));
+      for (const std::uint64_t offset : code->relocated) all += fmt::format("{} ", offset);
+      all += code->instructions.all();
+    }
     if (!so_far.codes.insert(all).second) continue;
     if (code) {
       read(*code, wanted.zeros, so_far);
@@ -201,7 +204,7 @@ const KernelModes::Read& KernelModes::look(const Wanted& wanted) {
 }
 
 void KernelModes::read(const KernelInstructions& code, sass::ZeroWords zeros, Read& to) const {
-  std::string text = disassembled(disassembler_, code.architecture, code.instructions.all());
+  std::string text = disassembled(code, disassembler_);
   if (zeros == 0) {
     to.ranges.push_back(std::make_shared<const sass::ByteRanges>(std::move(text), code.bank, code.calls));
     to.accesses.push_back(to.ranges.back()->accesses());

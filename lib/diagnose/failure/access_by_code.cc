@@ -352,15 +352,18 @@ void add_known_memory(sass::LaunchValues& values, std::vector<analyse::Operation
 }
 
 // Returns the accesses of the kernel with this name; nullopt if several kernels have this name and their accesses
-// differ. Adds the known memory and its words to `launch` and `words`, unless the kernel may change this memory.
+// differ. Returns nullopt, too, if the code has parameters of another size, because it belongs to another kernel. Adds
+// the known memory and its words to `launch` and `words`, unless the kernel may change this memory.
 std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, const session::Session& session,
                                                  sass::LaunchValues& launch,
                                                  std::vector<analyse::OperationArgument>& words,
                                                  const Recorded& recorded, const analyse::AllocationMap& map) {
+  const bool whole = (recorded.arguments.flags & (wire::intern::kCut | wire::intern::kBuffer)) == 0;
   std::vector<sass::ByteRanges> codes;
   std::vector<std::uint32_t> shared;
   for (const session::KernelCode& code : session.kernel_code) {
     if (code.kernel != kernel) continue;
+    if (whole && code.bank_size != launch.parameters.size()) return std::nullopt;
     const sass::Calls calls = code.harmless_calls ? sass::Calls::harmless : sass::Calls::anything;
     codes.emplace_back(code.text, sass::ParameterBank{code.bank_offset, code.bank_size}, calls);
     // It is not recorded whether the blocks of a node form clusters.

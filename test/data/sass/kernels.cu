@@ -99,3 +99,5 @@ extern "C" __global__ void linked(Linked* head) { for (Linked* n = head; n; n = 
 extern "C" __global__ void local_index(int* p, int n, int m) { int a[8];
 #pragma unroll 1
   for (int i = 0; i < 8; i++) a[(i + m) & 7] = i; a[n] = 3; p[0] = a[m]; }
+__device__ __noinline__ float walk(const float* p, int d) { if (d == 0) return p[0]; float r = walk(p, d - 1); return r + p[d] * r; }
+extern "C" __global__ void recursive(const float* p, float* out, int d) { out[threadIdx.x] = walk(p, d); }

@@ -1,10 +1,12 @@
-// Tests which access failed, using dumps from an H200 (data/gpucore), with and without a recording.
+// Tests which access failed, using dumps from an H200 (data/gpucore), with and without a recording. Tests which code
+// counts, too.
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
 #include <memory>
 
+#include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_access.h"
 #include "diagnose/failure/failed_operation.h"
@@ -506,6 +508,50 @@ TEST_CASE("the user's line leads, not the inlined header") {
   CHECK(leading_line(Lines{own, caller}) == 0);
   CHECK(leading_line(Lines{atomic, cub}) == 0);
   CHECK(leading_line(Lines{{"f", "/home/me/sm_90_tricks.cu", 3}, own}) == 0);
+}
+
+// A program may load several kernels with one name.
+TEST_CASE("code with parameters of another size than those of the launch belongs to another kernel") {
+  constexpr const char* kCode =
+      "/*0000*/ S2R R5, SR_TID.X ;\n"
+      "/*0010*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0020*/ IMAD.WIDE.U32 R2, R5, 0x4, R2 ;\n"
+      "/*0030*/ STG.E desc[UR4][R2.64], R5 ;\n"
+      "/*0040*/ EXIT ;\n";
+  constexpr std::uint64_t kFirst = 0x7a0000000000;
+  session::Session session;
+  session::ProcessRecord& record = session.processes.emplace_back().record;
+  record.functions = {"write", "other"};
+  record.contexts.emplace_back();
+  record.streams.emplace_back();
+  session::Allocation& memory = record.allocations.emplace_back();
+  memory.address = kFirst;
+  memory.bytes = 4 << 20;
+  memory.made = memory.serial = 1;
+  for (std::uint32_t kernel = 1; kernel <= 2; ++kernel) {
+    record.sites.emplace_back().function = kernel;
+    record.sites.back().kind = wire::operation::Kind::kernel;
+    session::Operation& launch = record.operations.emplace_back();
+    launch.kind = wire::operation::Kind::kernel;
+    launch.serial = launch.site = kernel;
+    launch.ticks = 10;
+    launch.grid = {1, 1, 1};
+    launch.block = {32, 1, 1};
+    record.arguments.push_back({kernel, 0, 0, {{0, {reinterpret_cast<const char*>(&kFirst), sizeof kFirst}}}});
+  }
+  const auto candidates_left = [&](std::uint32_t size) {
+    session.kernel_code = {{"write", 0x210, size, true, kCode}};
+    std::vector<analyse::Failure> failures(1);
+    failures[0].code = 700;
+    failures[0].process = &session.processes[0];
+    for (auto& launch : record.operations) failures[0].candidates.emplace_back().operation = &launch;
+    drop_harmless(failures, session, "");
+    return failures[0].candidates.size();
+  };
+  CHECK(candidates_left(8) == 1);
+  CHECK(candidates_left(16) == 2);
+  record.arguments[0].flags = wire::intern::kCut;
+  CHECK(candidates_left(16) == 1);
 }
 
 }  // namespace access_test

@@ -1,6 +1,6 @@
 // Tests which accesses a launch is certain to make, and where others may lie. The code was compiled with nvcc:
 // certain.sm90.txt in test/data/sass from the kernels in test/gpu/addresses/cuda and some kernels in kernels.cu,
-// tables.sm90.txt from tables.cu, and branches.sm90.txt from kernels in kernels.cu.
+// tables.sm90.txt from tables.cu, and branches.sm90.txt from kernels in kernels.cu and relocated.cu.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -567,4 +567,23 @@ TEST_CASE("an access to a local array by an index is open, even if its address i
   const CertainAccesses all = launch.address().put(100'000'000).put(2).accesses("local_index");
   CHECK(all.all_listed);
   CHECK_FALSE(all.open.empty());
+}
+
+TEST_CASE("an address from an instruction that changes when the code is loaded is open") {
+  const CertainAccesses all = Launched({1, 1, 1}, {32, 1, 1}).put(std::uint64_t{4096}).address().accesses("mark");
+  CHECK(all.all_listed);
+  REQUIRE(all.accesses.size() == 1);
+  CHECK(extent(all, 8, AccessKind::store) == Extent{0, 124});
+  REQUIRE(all.open.size() == 1);
+  CHECK(all.open.front().instruction == 0xc0);
+  CHECK_FALSE(all.open.front().from_memory);
+}
+
+// Nothing limits how far it moves the stack pointer.
+TEST_CASE("local memory that a recursive function uses is open") {
+  const CertainAccesses all = Launched({1, 1, 1}, {32, 1, 1}).address().address().put(3).accesses("recursive");
+  CHECK(all.all_listed);
+  CHECK(extent(all, 0, AccessKind::load) == Extent{0, 12});
+  CHECK(std::ranges::count(all.open, Space::local, &OpenAccess::space) == 16);
+  CHECK(all.open.size() == 16);
 }

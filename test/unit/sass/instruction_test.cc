@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sass/flow.h"
+
 namespace cudadiag::sass {
 namespace {
 
@@ -44,6 +46,16 @@ TEST_CASE("an opcode that is not in the table is unknown, and may write register
   CHECK(i.written.has(11));
   CHECK_FALSE(i.written.has(2));
   CHECK(is_known(*instruction("UIADD3 UR4, UPT, UPT, UR5, 0x1, URZ").code));
+}
+
+TEST_CASE("of an instruction that changes when the code is loaded, result, address and target are unknown") {
+  const Instruction moved = instruction("MOV.RELOCATED R2, 0x0");
+  CHECK(moved.op == Op::other);
+  CHECK(moved.written.has(2));
+  CHECK(instruction("LDG.E R0, desc[UR6][R2.64]").readable);
+  CHECK_FALSE(instruction("LDG.E.RELOCATED R0, desc[UR6][R2.64]").readable);
+  CHECK(Program("/*0000*/ CALL.ABS.NOINC 0x0 ;")[0].target == 0);
+  CHECK(Program("/*0000*/ CALL.ABS.NOINC.RELOCATED 0x0 ;")[0].target == kNone);
 }
 
 }  // namespace cudadiag::sass

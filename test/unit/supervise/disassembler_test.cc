@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "supervise/kernel_code.h"
@@ -36,4 +37,28 @@ TEST_CASE("a block's shared memory is known, unless blocks form clusters") {
   CHECK(shared_bytes("alone") == 1024 + 256 * 4);
   CHECK(shared_bytes("grouped") == 0);
   CHECK(shared_bytes("without") == 0);
+}
+
+TEST_CASE("instructions that change when the code is loaded are marked in its text") {
+  const std::string file = cudadiag::supervise::read_cubin(TEST_DATA "/sass/relocated.sm90.cubin", 1 << 20);
+  const auto image = cudadiag::evidence::ElfImage::read({file.data(), file.size()});
+  REQUIRE(image);
+  auto code = cudadiag::supervise::kernel_code(*image, "mark");
+  REQUIRE(code);
+  CHECK(code->relocated == std::set<std::uint64_t>{0x30, 0x70});
+  const cudadiag::test::ScratchFolder folder;
+  const auto tool = folder.file("nvdisasm",
+                                "#!/bin/sh\n"
+                                "echo '/*0020*/ NOP ;'\n"
+                                "echo '/*0030*/ UMOV UR4, 0x0 ;'\n"
+                                "echo '/*0070*/ @!UP0 UMOV UR4, 0x0 ;'\n"
+                                "echo '/*0170*/ NOP;'\n");
+  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  CHECK(cudadiag::supervise::disassembled(*code, tool) ==
+        "/*0020*/ NOP ;\n"
+        "/*0030*/ UMOV.RELOCATED UR4, 0x0 ;\n"
+        "/*0070*/ @!UP0 UMOV.RELOCATED UR4, 0x0 ;\n"
+        "/*0170*/ NOP;\n");
+  code->relocated.insert(0x60);
+  CHECK(cudadiag::supervise::disassembled(*code, tool).empty());
 }
