@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -193,7 +194,15 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     const std::string meant = did_you_mean(given.substr(0, given.find('=')), options_of(selected));
     return "no such option: " + given + (meant.empty() ? help : meant);
   }
-  return in_plain_words(error.what(), selected) + (error.get_name() == "ValidationError" ? "" : help);
+  std::string text = error.what();
+  const CLI::App& command = selected.empty() ? app : *selected.front();
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string prefix = option->get_name() + ": ";
+    const char* value = option->get_envname().empty() ? nullptr : std::getenv(option->get_envname().c_str());
+    if (value == nullptr || !text.starts_with(prefix) || !text.ends_with(std::string(" ") + value)) continue;
+    text.replace(0, prefix.size(), option->get_envname() + ": ");
+  }
+  return in_plain_words(text, selected) + (error.get_name() == "ValidationError" ? "" : help);
 }
 
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,

@@ -170,6 +170,13 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
   if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
     throw refusal(session, why);
   }
+  std::error_code error;
+  if (const auto exposed = session::exposed_folder(std::filesystem::absolute(session.folder, error).parent_path())) {
+    throw Error{"not rerun, because another user can rename entries of " + exposed->string() +
+                    " and so replace the session's folder",
+                "copy the session into a folder that only you can write to: cp -r " +
+                    diagnose::shell_word(session.folder.string()) + " FOLDER"};
+  }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",
                 "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"};
@@ -195,7 +202,12 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   launch::ignore_signal_here(SIGXFSZ);
   const char* how =
       plan.isolated ? "in isolation, so it changes no files: " : "without isolation, so it can write files: ";
-  say(std::string("running the command again ") + how + command_line(session.manifest));
+  const std::string& directory = session.manifest.working_directory;
+  std::error_code error;
+  // Without the folder, the rerun fails to start, and says so.
+  if (directory.empty() || std::filesystem::is_directory(directory, error)) {
+    say(std::string("running the command again ") + how + command_line(session.manifest));
+  }
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
   if (session.manifest.ranks > 1) {
     say(fmt::format("the first run was one of {} ranks of a job, which this rerun does not start",

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <signal.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -9,10 +10,13 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "diagnose/words.h"
+#include "launch/process.h"
 #include "report/finding_text.h"
 #include "report/rerun_text.h"
 #include "session/pass_files.h"
@@ -119,6 +123,11 @@ void print_device(const RerunEnded& rerun) {
   print_end(rerun, rerun.pass().dump.empty() ? unwritten : "a GPU core dump was written");
 }
 
+// Returns the nearest minute, because diagnose::duration() rounds up.
+std::string rounded_duration(double seconds) {
+  return diagnose::duration(seconds < 120 ? seconds : std::round(seconds / 60) * 60);
+}
+
 }  // namespace
 
 std::string sentence(const supervise::RerunObstacle& obstacle) {
@@ -131,11 +140,12 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::hung:
       return "it hung";
     case Kind::ended_from_outside:
-      return "something outside the program ended it";
+      return obstacle.number == 0 ? "something outside the program ended it"
+                                  : fmt::format("it ended with status {}, as after a signal", obstacle.number);
     case Kind::failed_late:
-      return "it failed only after " + diagnose::duration(obstacle.seconds);
+      return "it failed only after " + rounded_duration(obstacle.seconds);
     case Kind::took_long:
-      return "it took " + diagnose::duration(obstacle.seconds);
+      return "it took " + rounded_duration(obstacle.seconds);
     case Kind::one_rank:
       return "it is one of " + std::to_string(obstacle.number) + " ranks of a job";
     case Kind::several_nodes:
@@ -145,7 +155,9 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::input:
       return obstacle.detail;
     case Kind::not_isolated:
-      return "this kernel or container cannot isolate a rerun (" + obstacle.detail + ")";
+      return "this system cannot isolate a rerun (" + obstacle.detail + ")";
+    case Kind::no_folder:
+      return "its working folder has been removed and must first be created again: " + obstacle.detail;
     case Kind::exposed:
       return "another user can rename entries of " + obstacle.detail + " and so replace the session's folder";
     case Kind::interrupted:
@@ -336,6 +348,31 @@ std::string runs_text(const RerunOutlook& outlook) {
                      one ? "" : " each", limits);
 }
 
+volatile sig_atomic_t was_continued = 0;
+
+extern "C" void on_continue(int) { was_continued = 1; }
+
+// Notices that this process was stopped and continued.
+class Continued {
+ public:
+  Continued() {
+    was_continued = 0;
+    launch::keep_for_targets(SIGCONT);
+    struct sigaction action {};
+    action.sa_handler = on_continue;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGCONT, &action, &before_);
+  }
+  ~Continued() { ::sigaction(SIGCONT, &before_, nullptr); }
+  Continued(const Continued&) = delete;
+  Continued& operator=(const Continued&) = delete;
+  // Returns true once after each time.
+  bool once() { return std::exchange(was_continued, 0) != 0; }
+
+ private:
+  struct sigaction before_ {};
+};
+
 // Asks one question and waits for the answer.
 class Asking {
  public:
@@ -351,8 +388,8 @@ class Asking {
     heeded_ = times_.deaf.count() == 0;
     write_error_text(text_);
     bool timed_out = false;
+    Continued continued;
     while (true) {
-      const Clock::time_point before = Clock::now();
       pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
       const int ready = ::poll(&terminal, 1, kKeyMilliseconds);
       relay_.take_signals();
@@ -364,8 +401,8 @@ class Asking {
         timed_out = true;
         break;
       }
-      // Prints the question again after Ctrl-Z and fg, because it may have scrolled away.
-      if (Clock::now() - before > std::chrono::seconds(1)) write_error_text('\r' + text_);
+      // Prints the question again after Ctrl-Z and fg, because the shell's lines stand below it.
+      if (continued.once()) write_error_text('\r' + text_);
       if (!heeded_ || ready <= 0) continue;
       if (const auto answer = read_line()) return agrees(*answer);
     }

@@ -23,13 +23,14 @@ namespace {
 class RerunsAfterRun {
  public:
   RerunsAfterRun(supervise::Recording& recording, RunReport& report, const RunOptions& options,
-                 const launch::Input& input, launch::SignalRelay& relay)
+                 const launch::Input& input, launch::SignalRelay& relay, const std::set<int>& signals)
       : recording_(recording),
         report_(report),
         session_(recording.session()),
         options_(options),
         input_(input),
         relay_(relay),
+        signals_(signals),
         for_hang_dump_(options.rerun.hang_dump && recording.hung()),
         plan_{options.rerun} {
     plan_.input = &input;
@@ -120,6 +121,7 @@ class RerunsAfterRun {
                                     .for_hang_dump = for_hang_dump_,
                                     .quiet = is_quiet(),
                                     .interrupted = relay_.interrupted(),
+                                    .signals = signals_,
                                     .terminal = terminal_state()});
   }
 
@@ -156,6 +158,11 @@ class RerunsAfterRun {
                             : "; to get a GPU core dump from the next run of the job, put this in front of each rank's "
                               "command: cudadiag run --once --"));
     }
+    if (decision.advice == Advice::other_folder) {
+      return say(why +
+                 ". To prove this and find the cause, run it again with a folder that only you can write to: -o FOLDER "
+                 "or CUDADIAG_DIR");
+    }
     const bool isolated = decision.advice == Advice::bisect_isolated;
     const bool named = !is_latest(session_.folder, options_.recording.output);
     const std::string command =
@@ -180,6 +187,7 @@ class RerunsAfterRun {
   const RunOptions& options_;
   const launch::Input& input_;
   launch::SignalRelay& relay_;
+  const std::set<int>& signals_;
   const bool for_hang_dump_;
   supervise::RerunPlan plan_;
 };
@@ -187,8 +195,8 @@ class RerunsAfterRun {
 }  // namespace
 
 void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
-                  const launch::Input& input, launch::SignalRelay& relay) {
-  RerunsAfterRun(recording, report, options, input, relay).make();
+                  const launch::Input& input, launch::SignalRelay& relay, const std::set<int>& signals) {
+  RerunsAfterRun(recording, report, options, input, relay, signals).make();
 }
 
 }  // namespace cudadiag::command

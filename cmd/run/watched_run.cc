@@ -200,7 +200,7 @@ class WatchedRun {
                                   : " operations that were overwritten before they could be read"));
     }
     if (found_any() || report_->open_pairs()) {
-      guarded([&] { offer_reruns(recording_, *report_, options_, input_, *relay_); });
+      guarded([&] { offer_reruns(recording_, *report_, options_, input_, *relay_, watch_->sent()); });
     }
     if (!found_any()) guarded([&] { report_->drop_if_clean(); });
     const bool stored = recording_.keeps_session() && recording_.is_whole();

@@ -56,11 +56,15 @@ struct RankVariables {
   const char* rank;
 };
 
+// In a batch script, Slurm sets SLURM_NTASKS and SLURM_PROCID too, although the script is not a rank. Only srun sets
+// SLURM_STEP_NUM_TASKS.
 inline constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},  // torchrun, accelerate
+                                                   {"HOROVOD_SIZE", "HOROVOD_RANK"},
                                                    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                                    {"PMI_SIZE", "PMI_RANK"},
                                                    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
-                                                   {"SLURM_NTASKS", "SLURM_PROCID"}};
+                                                   {"FLUX_JOB_SIZE", "FLUX_TASK_RANK"},
+                                                   {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
 
 }  // namespace cudadiag::wire
 

@@ -38,19 +38,36 @@ bool under_another_launcher() {
          std::getenv(wire::environment::kSession) == nullptr;
 }
 
-bool ended_from_outside(const session::ProcessEnd& end) {
-  const int signal = end.signal.value_or(end.code.value_or(0) > 128 ? *end.code - 128 : 0);
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
+// A shell exits with 128 + N if signal N killed its command, but a program may choose this status too. `sent`: the
+// signals that cudadiag passed on.
+std::optional<RerunObstacle> end_from_outside(const session::ProcessEnd& end, const std::set<int>& sent) {
+  const int status = end.code.value_or(0);
+  const int signal = end.signal.value_or(status > 128 ? status - 128 : 0);
+  const bool seen = sent.contains(signal);
+  if (!seen && signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGKILL) return std::nullopt;
+  return RerunObstacle{Kind::ended_from_outside, {}, 0, end.signal || seen ? 0 : status};
+}
+
+std::optional<RerunObstacle> removed_folder(const session::Session& session) {
+  const std::string& folder = session.manifest.working_directory;
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return std::nullopt;
+  return RerunObstacle{Kind::no_folder, folder};
+}
+
+std::optional<RerunObstacle> exposure(const session::Session& session) {
+  const auto exposed = session::exposed_folder(session.folder.parent_path());
+  return exposed ? std::optional(RerunObstacle{Kind::exposed, exposed->string()}) : std::nullopt;
 }
 
 // Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
-std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
+std::optional<RerunObstacle> obstacle_in_run(const session::Session& session, const RerunRequest& request) {
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
   if (const auto& at = session.manifest.passes.front().cut_short) {
     return RerunObstacle{Kind::ended_early, std::string(word(*at))};
   }
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
-  if (ended_from_outside(session.manifest.passes.front().end)) return RerunObstacle{Kind::ended_from_outside};
+  if (auto outside = end_from_outside(session.manifest.passes.front().end, request.signals)) return outside;
   if (const int ranks = session.manifest.ranks; ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
@@ -58,19 +75,16 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
     return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, {}, seconds};
   }
   if (spans_nodes()) return RerunObstacle{Kind::several_nodes};
-  if (const auto exposed = session::exposed_folder(session.folder.parent_path())) {
-    return RerunObstacle{Kind::exposed, exposed->string()};
-  }
-  return std::nullopt;
+  return exposure(session);
 }
 
-// The same without asking the user. `isolated`: whether the rerun can be isolated.
+// The same without asking the user.
 std::optional<RerunObstacle> obstacle_unasked(const session::Session& session, const launch::Input& input,
-                                              bool isolated) {
-  if (auto obstacle = obstacle_in_run(session)) return obstacle;
+                                              const RerunRequest& request) {
+  if (auto obstacle = obstacle_in_run(session, request)) return obstacle;
   if (may_end_other_programs(session)) return RerunObstacle{Kind::mps};
   if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
-  if (!isolated) return RerunObstacle{Kind::not_isolated, launch::missing_isolation().value_or("")};
+  if (!request.isolated) return RerunObstacle{Kind::not_isolated, launch::missing_isolation().value_or("")};
   return std::nullopt;
 }
 
@@ -85,17 +99,22 @@ std::optional<Kind> obstacle_to_asking(const RerunRequest& request) {
   return std::nullopt;
 }
 
-RerunDecision decline(const RerunObstacle& obstacle, Advice advice) {
+Advice bisect_for(const RerunRequest& request) { return request.isolated ? Advice::bisect_isolated : Advice::bisect; }
+
+RerunDecision decline(const RerunObstacle& obstacle, const RerunRequest& request) {
   // A rerun would start one rank without the others.
   const bool of_job = obstacle.kind == Kind::one_rank || obstacle.kind == Kind::several_nodes;
-  return {RerunDecision::Kind::decline, obstacle, of_job ? Advice::once : advice};
+  const Advice advice = of_job                           ? Advice::once
+                        : obstacle.kind == Kind::exposed ? Advice::other_folder
+                                                         : bisect_for(request);
+  return {RerunDecision::Kind::decline, obstacle, advice};
 }
 
 }  // namespace
 
 int ranks_of_job() {
   for (const auto& [size, rank] : wire::kRankVariables) {
-    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
+    if (std::getenv(size) != nullptr && std::getenv(rank) != nullptr) return std::max(number_in(size, 1), 1);
   }
   return 1;
 }
@@ -106,21 +125,25 @@ bool may_end_other_programs(const session::Session& session) {
 }
 
 RerunDecision decide_rerun(const session::Session& session, const launch::Input& input, const RerunRequest& request) {
-  const Advice usual = request.isolated ? Advice::bisect_isolated : Advice::bisect;
-  if (request.interrupted) return decline({Kind::interrupted}, usual);
-  if (request.for_hang_dump || request.mode == RerunMode::always) return {};
+  if (request.interrupted) return decline({Kind::interrupted}, request);
+  if (const auto obstacle = removed_folder(session)) return decline(*obstacle, request);
+  if (request.mode == RerunMode::always) return {};
+  if (request.for_hang_dump) {
+    const auto obstacle = exposure(session);
+    return obstacle ? decline(*obstacle, request) : RerunDecision{};
+  }
   const bool may_ask = request.mode == RerunMode::ask || request.mode == RerunMode::standard;
   const bool at_terminal = request.terminal.input_is_terminal && request.terminal.errors_are_terminal;
   if (request.mode == RerunMode::ask || (may_ask && at_terminal)) {
-    if (const auto obstacle = obstacle_in_run(session)) return decline(*obstacle, Advice::bisect);
-    if (const auto obstacle = obstacle_to_asking(request)) return decline({*obstacle}, usual);
-    return {RerunDecision::Kind::ask, {}, usual};
+    if (const auto obstacle = obstacle_in_run(session, request)) return decline(*obstacle, request);
+    if (const auto obstacle = obstacle_to_asking(request)) return decline({*obstacle}, request);
+    return {RerunDecision::Kind::ask, {}, bisect_for(request)};
   }
-  const auto obstacle = obstacle_unasked(session, input, request.isolated);
+  const auto obstacle = obstacle_unasked(session, input, request);
   if (!obstacle) return {};
   const bool is_input = obstacle->kind == Kind::input;
-  if (is_input && may_ask && request.terminal.input_is_terminal) return decline({Kind::no_terminal_for_errors}, usual);
-  return decline(*obstacle, is_input || obstacle->kind == Kind::mps ? usual : Advice::bisect);
+  const bool hidden = is_input && may_ask && request.terminal.input_is_terminal;
+  return decline(hidden ? RerunObstacle{Kind::no_terminal_for_errors} : *obstacle, request);
 }
 
 double expected_seconds(const session::Session& session) {

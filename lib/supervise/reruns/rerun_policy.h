@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analyse/rerun_window.h"
@@ -28,7 +29,8 @@ struct RerunObstacle {
     mps,
     input,
     not_isolated,
-    exposed,  // another user can replace the session's folder, so the rerun could write through links
+    no_folder,  // its working folder has been removed
+    exposed,    // another user can replace the session's folder, so the rerun could write through links
     interrupted,
     // The user cannot be asked:
     no_terminal,
@@ -41,9 +43,9 @@ struct RerunObstacle {
   };
   Kind kind = Kind::hung;
   std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, or
-                         // the exposed folder
+                         // the folder that is exposed or has been removed
   double seconds = 0;    // until it failed or ended
-  int number = 0;        // a process id, or the number of ranks in the job
+  int number = 0;        // the number of ranks in the job, or the exit status that stands for a signal
 };
 
 // Returns whether the run shares its GPU with other programs through MPS, as far as its recording, the environment and
@@ -68,13 +70,15 @@ struct RerunRequest {
   bool for_hang_dump = false;  // the user requested a GPU core dump of the hang
   bool quiet = false;          // -q
   bool interrupted = false;
+  std::set<int> signals{};  // that cudadiag passed on to the command
   TerminalState terminal{};
 };
 
 struct RerunDecision {
   enum class Kind { start, ask, decline };
-  // The advice after a refusal: rerun the command, with or without isolation, or get a dump from the job's next run.
-  enum class Advice { bisect_isolated, bisect, once };
+  // The advice after a refusal: rerun the command, with or without isolation, get a dump from the job's next run, or
+  // record again in a folder that only the user can write to.
+  enum class Advice { bisect_isolated, bisect, once, other_folder };
   Kind kind = Kind::start;
   std::optional<RerunObstacle> obstacle{};  // why the command is not rerun
   Advice advice = Advice::bisect;           // also applies if the user declines

@@ -39,7 +39,25 @@ def killed_run_is_not_repeated(machine):
     machine.plan(FAULT)
     result = rerun(machine, *program("ten_launches.py", "kill"))
     expect(result.returncode, -signal.SIGKILL, "status")
-    _expect_refused(machine, result, "something outside the program ended it")
+    _expect_refused(machine, result, "something outside the program ended it", _can_isolate(machine))
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    result = rerun(machine, "sh", "-c", '"$@"; exit 143', "sh", *program("ten_launches.py"))
+    _expect_refused(machine, result, "it ended with status 143, as after a signal", _can_isolate(machine))
+
+
+def removed_working_folder_is_said_before_a_rerun_is_announced(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    script = 'mkdir gone && cd gone && "$0" run --rerun=always -- sh -c \'rmdir "$PWD"; exec "$@"\' sh "$@"'
+    cudadiag, *_ = machine.command("run")
+    result = machine.plain("sh", "-c", script, cudadiag, *program("probe.py"))
+    gone = machine.folder / "gone"
+    expect_in(f"the command was not rerun, because its working folder has been removed and must first be created again: {gone}. To prove",
+              result.stderr, "message")
+    expect("running the command again" in result.stderr, False, "whether a rerun is announced in " + result.stderr)
+    by_hand = machine.cudadiag("bisect", "--isolated")
+    expect(by_hand.stderr, f"cudadiag: the rerun failed to start: the working folder of the program has been removed: {gone}; "
+           "create it again, with the files that the program reads\n", "bisect")
 
 
 def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
@@ -129,13 +147,16 @@ def variable_sets_the_default_and_an_option_goes_before_it(machine):
     machine.environment["CUDADIAG_RERUN"] = "perhaps"
     result = machine.cudadiag("run", "--", "echo", "ran")
     expect((result.returncode, result.stdout), (125, ""), "status and output")
-    expect_in("expected one of ask, auto, always, never, got perhaps", result.stderr, "message")
+    expect_in("cudadiag: CUDADIAG_RERUN: expected one of ask, auto, always, never, got perhaps\n", result.stderr, "message")
+    result = machine.cudadiag("run", "--rerun=maybe", "--", "echo", "ran")
+    expect_in("cudadiag: --rerun: expected one of ask, auto, always, never, got maybe\n", result.stderr, "message")
 
 
 def one_rank_of_a_job_is_not_repeated(machine):
     machine.plan(AGAIN)
     for size, rank in (("WORLD_SIZE", "RANK"), ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-                       ("PMI_SIZE", "PMI_RANK"), ("SLURM_NTASKS", "SLURM_PROCID")):
+                       ("PMI_SIZE", "PMI_RANK"), ("HOROVOD_SIZE", "HOROVOD_RANK"), ("FLUX_JOB_SIZE", "FLUX_TASK_RANK"),
+                       ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")):
         machine.environment[size], machine.environment[rank] = "8", "3"
         machine.runs.unlink(missing_ok=True)
         refused = rerun(machine, *program("probe.py"))
@@ -259,7 +280,14 @@ def nothing_is_repeated_unasked_where_another_user_can_replace_the_session(machi
     machine.state.mkdir()
     machine.state.chmod(0o777)
     result = rerun(machine, *program("probe.py"))
-    _expect_refused(machine, result, f"another user can rename entries of {machine.state} and so replace the session's folder")
+    refusal = f"another user can rename entries of {machine.state} and so replace the session's folder"
+    expect_in(f"the command was not rerun, because {refusal}. To prove this and find the cause, run it again with a folder that "
+              "only you can write to: -o FOLDER or CUDADIAG_DIR\n", result.stderr, "message")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+    by_hand = machine.cudadiag("bisect", "--isolated")
+    expect(by_hand.returncode, 125, "status of bisect")
+    expect_in(f"not rerun, because {refusal}; copy the session into a folder that only you can write to: cp -r ", by_hand.stderr, "bisect")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes after bisect")
     expect_in(f"all users can write to {machine.state} and replace a session while it is being written", result.stderr, "warning")
     machine.state.chmod(0o1777)  # the sticky bit keeps others from renaming
     machine.runs.unlink(missing_ok=True)
@@ -278,7 +306,7 @@ def _cannot_isolate(machine):
 def nothing_is_repeated_unasked_without_isolation(machine):
     _cannot_isolate(machine)
     _expect_refused(machine, rerun(machine, *program("probe.py")),
-                    "this kernel or container cannot isolate a rerun (no Landlock)")
+                    "this system cannot isolate a rerun (no Landlock)")
 
 
 def nothing_outside_the_working_folder_is_repeated_without_isolation(machine):

@@ -1,9 +1,13 @@
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -73,6 +77,15 @@ TEST_CASE("the question and the announcement say how many reruns, how long they 
         "Run it again to prove this? Usually 1 run, under a second. But it can harm others.");
 }
 
+TEST_CASE("the reason for not asking says what is known") {
+  using supervise::RerunObstacle;
+  using Kind = RerunObstacle::Kind;
+  CHECK(sentence(RerunObstacle{Kind::failed_late, {}, 121}) == "it failed only after 2 min");
+  CHECK(sentence(RerunObstacle{Kind::took_long, {}, 151}) == "it took 3 min");
+  CHECK(sentence(RerunObstacle{Kind::ended_from_outside}) == "something outside the program ended it");
+  CHECK(sentence(RerunObstacle{Kind::ended_from_outside, {}, 0, 143}) == "it ended with status 143, as after a signal");
+}
+
 TEST_CASE("only yes means consent") {
   for (const char* yes : {"y\n", "Y\n", "yes\n", " y \n"}) CHECK(Desk().answer(yes));
   for (const char* no : {"n\n", "\n", "yy\n", "yarn\n", "ls\n", "\x04"}) CHECK_FALSE(Desk().answer(no));
@@ -97,6 +110,34 @@ TEST_CASE("after an answer that came too early, the question is asked again") {
     desk.type("y\n");
   });
   CHECK(desk.ask({milliseconds(2'000), milliseconds(60'000)}));
+}
+
+TEST_CASE("the question is shown again when this process continues after a stop, however short") {
+  Desk desk;
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const FileDescriptor shown(ends[0]), usual(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
+  int questions = 0;
+  std::jthread person([&] {
+    std::string text;
+    for (std::array<char, 256> piece{}; questions < 2;) {
+      const ssize_t length = ::read(shown.get(), piece.data(), piece.size());
+      if (length <= 0) return;
+      text.append(piece.data(), static_cast<std::size_t>(length));
+      if (const std::size_t at = text.find("[y/N]"); at != text.npos) {
+        text.erase(0, at + 1);
+        ++questions;
+        questions == 1 ? static_cast<void>(::kill(::getpid(), SIGCONT)) : desk.type("n\n");
+      }
+    }
+  });
+  const bool agreed = desk.ask({milliseconds(0), milliseconds(5000)});
+  ::dup2(usual.get(), STDERR_FILENO);
+  person.join();
+  CHECK_FALSE(agreed);
+  CHECK(questions == 2);
 }
 
 TEST_CASE("no answer in time, a hang-up and an incomplete line all mean no") {

@@ -26,9 +26,11 @@ class Environment {
  public:
   explicit Environment(const Variables& set = {}) {
     for (const char* name :
-         {"CUDADIAG_PASS", "CUDADIAG_ARENA", "CUDADIAG_SESSION", "WORLD_SIZE", "RANK", "OMPI_COMM_WORLD_SIZE",
-          "OMPI_COMM_WORLD_RANK", "PMI_SIZE", "PMI_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "SLURM_NTASKS",
-          "SLURM_PROCID", "SLURM_JOB_NUM_NODES", "CUDA_MPS_PIPE_DIRECTORY"}) {
+         {"CUDADIAG_PASS", "CUDADIAG_ARENA",       "CUDADIAG_SESSION",     "WORLD_SIZE",
+          "RANK",          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
+          "PMI_RANK",      "MV2_COMM_WORLD_SIZE",  "MV2_COMM_WORLD_RANK",  "HOROVOD_SIZE",
+          "HOROVOD_RANK",  "FLUX_JOB_SIZE",        "FLUX_TASK_RANK",       "SLURM_STEP_NUM_TASKS",
+          "SLURM_NTASKS",  "SLURM_PROCID",         "SLURM_JOB_NUM_NODES",  "CUDA_MPS_PIPE_DIRECTORY"}) {
       const char* value = std::getenv(name);
       if (value != nullptr) before_.emplace_back(name, value);
       ::unsetenv(name);
@@ -125,10 +127,12 @@ TEST_CASE("after a refusal, the advice is what the user can still do") {
   CHECK(interrupted.obstacle.value().kind == Kind::interrupted);
   CHECK(interrupted.advice == Advice::bisect_isolated);
   CHECK(decide({.interrupted = true}).advice == Advice::bisect);
-  // A long run may need what isolation withholds, so the user reruns it without.
   session::Session late = failing_session();
   late.manifest.passes.front().seconds = 130;
-  CHECK(decide({.isolated = true}, late).advice == Advice::bisect);
+  for (const TerminalState& terminal : {TerminalState{}, kPerson}) {
+    CHECK(decide({.isolated = true, .terminal = terminal}, late).advice == Advice::bisect_isolated);
+    CHECK(decide({.terminal = terminal}, late).advice == Advice::bisect);
+  }
   session::Session rank = failing_session();
   rank.manifest.ranks = 8;
   CHECK(decide({.isolated = true}, rank).advice == Advice::once);
@@ -169,6 +173,8 @@ TEST_CASE("nothing is repeated where another user can replace the folder of the 
   REQUIRE(::chmod(scratch.path().c_str(), 0777) == 0);
   CHECK(obstacle(session) == Kind::exposed);
   CHECK(found_in(session).detail == scratch.path().string());
+  CHECK(decide({.isolated = true}, session).advice == Advice::other_folder);
+  CHECK(decide({.mode = RerunMode::never, .for_hang_dump = true}, session).obstacle.value().kind == Kind::exposed);
 }
 
 TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
@@ -177,8 +183,14 @@ TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeate
   session::Pass& record = session.manifest.passes.front();
   record.end = {std::nullopt, SIGTERM};
   CHECK(obstacle(session) == Kind::ended_from_outside);
+  CHECK(found_in(session).number == 0);
+  // A shell whose command was killed, or any program.
   record.end = {128 + SIGINT, std::nullopt};
   CHECK(obstacle(session) == Kind::ended_from_outside);
+  CHECK(found_in(session).number == 130);
+  record.end = {std::nullopt, SIGUSR1};
+  CHECK_FALSE(obstacle(session));
+  CHECK(decide({.isolated = true, .signals = {SIGUSR1}}, session).obstacle.value().kind == Kind::ended_from_outside);
   record.end = {std::nullopt, SIGABRT};
   CHECK_FALSE(obstacle(session));
   session.manifest.hang = 5;
@@ -186,6 +198,15 @@ TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeate
   record.cut_short = session::CutShort::first_race;
   CHECK(obstacle(session) == Kind::ended_early);
   CHECK(found_in(session).detail == "first race");
+}
+
+TEST_CASE("nothing is repeated in a working folder that has been removed") {
+  const Environment none;
+  session::Session session = failing_session();
+  session.manifest.working_directory = "/no/such/folder";
+  for (const RerunMode mode : {RerunMode::standard, RerunMode::always}) {
+    CHECK(decide({.mode = mode, .isolated = true}, session).obstacle.value().kind == Kind::no_folder);
+  }
 }
 
 TEST_CASE("a run that failed late, or took long, is not repeated unasked") {
@@ -208,7 +229,13 @@ TEST_CASE("one rank of a job is not repeated") {
   };
   CHECK(ranks({{"WORLD_SIZE", "8"}, {"RANK", "3"}}) == 8);
   CHECK(ranks({{"WORLD_SIZE", "8"}}) == 1);  // the launcher of the ranks
-  CHECK(ranks({{"SLURM_NTASKS", "1"}, {"SLURM_PROCID", "0"}}) == 1);
+  CHECK(ranks({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}) == 1);
+  CHECK(ranks({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}}) == 4);
+  CHECK(ranks({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);  // a batch script
+  CHECK(ranks({{"HOROVOD_SIZE", "2"}, {"HOROVOD_RANK", "1"}}) == 2);
+  CHECK(ranks({{"FLUX_JOB_SIZE", "2"}, {"FLUX_TASK_RANK", "1"}}) == 2);
+  // The task starts a job of its own.
+  CHECK(ranks({{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);
   session::Session session = failing_session();
   CHECK_FALSE(obstacle(session));
   session.manifest.ranks = 8;
