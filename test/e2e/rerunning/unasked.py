@@ -56,8 +56,9 @@ def removed_working_folder_is_said_before_a_rerun_is_announced(machine):
               result.stderr, "message")
     expect("running the command again" in result.stderr, False, "whether a rerun is announced in " + result.stderr)
     by_hand = machine.cudadiag("bisect", "--isolated")
-    expect(by_hand.stderr, f"cudadiag: the rerun failed to start: the working folder of the program has been removed: {gone}; "
-           "create it again, with the files that the program reads\n", "bisect")
+    expect_in(f"cudadiag: the rerun failed to start: the working folder of the program has been removed: {gone}; "
+              "create it again, with the files that the program reads\n", by_hand.stderr, "bisect")
+    expect("running the command again" in by_hand.stderr, False, "whether bisect announces a rerun in " + by_hand.stderr)
 
 
 def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
