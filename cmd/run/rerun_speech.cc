@@ -386,9 +386,9 @@ class Asking {
   bool agreed() {
     ::tcflush(input_, TCIFLUSH);
     heeded_ = times_.deaf.count() == 0;
+    Continued continued;
     write_error_text(text_);
     bool timed_out = false;
-    Continued continued;
     while (true) {
       pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
       const int ready = ::poll(&terminal, 1, kKeyMilliseconds);
