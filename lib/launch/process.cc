@@ -219,10 +219,8 @@ void use_default_action_here(int signal) {
 }
 
 void leave_no_core() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_CORE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(1, limit.rlim_max);
-  ::setrlimit(RLIMIT_CORE, &limit);
+  const rlimit no_core{1, 1};
+  ::setrlimit(RLIMIT_CORE, &no_core);
 }
 
 void restore_signals_for_target(const sigset_t& blocked) {

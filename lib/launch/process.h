@@ -33,7 +33,8 @@ void use_default_action_here(int signal);
 void restore_signals_for_target(const sigset_t& blocked);
 
 // Call this in a child between fork and exec. Prevents core dumps and, with a limit of 1 instead of 0, also the reports
-// of a program that the kernel pipes them to (core(5)). The child may raise the limit again. Async-signal-safe.
+// of a program that the kernel pipes them to (core(5)). The child cannot raise the limit again, so that it
+// never replaces a core file of the first run. Async-signal-safe.
 void leave_no_core();
 
 // How a rerun's start differs from the first run's. By default, there are no differences.

@@ -114,7 +114,7 @@ RerunDecision decline(const RerunObstacle& obstacle, const RerunRequest& request
 
 int ranks_of_job() {
   for (const auto& [size, rank] : wire::kRankVariables) {
-    if (std::getenv(size) != nullptr && std::getenv(rank) != nullptr) return std::max(number_in(size, 1), 1);
+    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
   }
   return 1;
 }

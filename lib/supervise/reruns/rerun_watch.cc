@@ -35,8 +35,6 @@ constexpr auto kUntilDead = milliseconds(10'000), kHurry = milliseconds(1500);
 // The driver writes the state of an SM in about half a second, and a GPU has more than a hundred SMs.
 constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr auto kLook = milliseconds(200);
-// How long the output of a rerun that has ended may wait for a reader.
-constexpr auto kUnread = milliseconds(2000);
 // If more time than this passes between two checks, this program was stopped.
 constexpr auto kShortestStop = std::chrono::seconds(2);
 
@@ -232,9 +230,10 @@ base::FileDescriptor descriptor_like(int number) {
 
 }  // namespace
 
-RerunOutput::RerunOutput(int number) : RerunOutput(descriptor_like(number), true) {}
+RerunOutput::RerunOutput(int number, milliseconds unread) : RerunOutput(descriptor_like(number), true, unread) {}
 
-RerunOutput::RerunOutput(base::FileDescriptor file, bool shown) : file_(std::move(file)), shown_(shown) {
+RerunOutput::RerunOutput(base::FileDescriptor file, bool shown, milliseconds unread)
+    : file_(std::move(file)), unread_(unread), shown_(shown) {
   std::array<int, 2> ends = {-1, -1};
   if (!file_.valid() || ::pipe2(ends.data(), O_CLOEXEC) != 0) return;
   reader_ = base::FileDescriptor(ends[0]);
@@ -289,7 +288,7 @@ void RerunOutput::take(std::string_view piece) {
 
 // Waits until the text is read, but not for ever: once the rerun has ended, drops what nobody reads.
 void RerunOutput::show(std::string_view text) {
-  for (auto patience = kUnread; !text.empty() && file_.valid();) {
+  for (milliseconds patience = unread_; !text.empty() && file_.valid();) {
     std::array<pollfd, 2> sources = {{{file_.get(), POLLOUT, 0}, {finishing_.get(), POLLIN, 0}}};
     if (::poll(&sources[0], 1, static_cast<int>(kLook.count())) > 0) {
       // At most what a pipe with room takes at once.

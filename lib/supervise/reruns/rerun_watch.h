@@ -79,13 +79,15 @@ class RerunWatch {
 class RerunOutput {
  public:
   static constexpr std::uint64_t kFirst = 15u << 20, kLast = 1u << 20;  // bytes
+  static constexpr std::chrono::seconds kUnread{30};
 
   // Copies to `file` what is written to pipe(), on a separate thread. The rerun therefore never waits for this
   // program's other work.
   explicit RerunOutput(base::FileDescriptor file) : RerunOutput(std::move(file), false) {}
   // Copies all of it to this program's descriptor `number`, which the rerun itself must not have: with it, the rerun
-  // could truncate the user's log, or change the modes of the terminal.
-  explicit RerunOutput(int number);
+  // could truncate the user's log, or change the modes of the terminal. Once the rerun has ended, its output waits at
+  // most `unread` for a reader.
+  explicit RerunOutput(int number, std::chrono::milliseconds unread = kUnread);
   ~RerunOutput();
   RerunOutput(const RerunOutput&) = delete;
   RerunOutput& operator=(const RerunOutput&) = delete;
@@ -99,7 +101,7 @@ class RerunOutput {
   void finish();
 
  private:
-  RerunOutput(base::FileDescriptor file, bool shown);
+  RerunOutput(base::FileDescriptor file, bool shown, std::chrono::milliseconds unread = kUnread);
   void copy();
   void take(std::string_view piece);
   void store_end();
@@ -107,6 +109,7 @@ class RerunOutput {
   void show(std::string_view text);
 
   base::FileDescriptor file_, reader_, writer_, finishing_;
+  std::chrono::milliseconds unread_;
   bool shown_;               // all of the output goes to a descriptor whose reader may not read
   std::uint64_t taken_ = 0;  // bytes read so far
   std::string last_;         // the latest bytes after the first kFirst, at least kLast of them

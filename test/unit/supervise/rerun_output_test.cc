@@ -94,7 +94,7 @@ TEST_CASE("output that nobody reads is dropped when the rerun has ended") {
   std::array<int, 2> ends{};
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const base::FileDescriptor unread(ends[0]), full(ends[1]);
-  RerunOutput output(full.get());
+  RerunOutput output(full.get(), std::chrono::milliseconds(200));
   CHECK((::fcntl(full.get(), F_GETFL) & O_NONBLOCK) == 0);
   const std::string block(80u << 10, 'x');  // more than this pipe holds
   CHECK(base::write_all(output.pipe().get(), block));

@@ -234,8 +234,9 @@ TEST_CASE("one rank of a job is not repeated") {
   CHECK(ranks({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);  // a batch script
   CHECK(ranks({{"HOROVOD_SIZE", "2"}, {"HOROVOD_RANK", "1"}}) == 2);
   CHECK(ranks({{"FLUX_JOB_SIZE", "2"}, {"FLUX_TASK_RANK", "1"}}) == 2);
-  // The task starts a job of its own.
-  CHECK(ranks({{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);
+  // Images may set the variables of a job with one rank.
+  CHECK(ranks({{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}) == 4);
+  CHECK(ranks({{"WORLD_SIZE", "1"}, {"RANK", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);
   session::Session session = failing_session();
   CHECK_FALSE(obstacle(session));
   session.manifest.ranks = 8;
