@@ -198,13 +198,15 @@ class CopiedBytes {
     if (!wire::allocation::takes_device_memory(where.allocation->kind) || may_copy_later(copy)) return std::nullopt;
     CopiedMemory memory{copy.destination, contents->parameters.front().bytes, where.allocation};
     for (const Operation& later : record_.operations) {
-      if (later.ticks <= copy.ticks || !is_queued(later) || &later == &launch_) continue;
-      const bool before = later.ticks < launch_.ticks;
-      if (!before && later.stream == launch_.stream) continue;
-      // Work that was queued later, in another stream, may have run first.
-      CopiedMemory after = memory;
-      if (!apply(later, after) || (!before && after.bytes != memory.bytes)) return std::nullopt;
-      memory = std::move(after);
+      if (later.ticks <= copy.ticks || !is_queued(later)) continue;
+      if (later.ticks < launch_.ticks) {
+        if (!apply(later, memory)) return std::nullopt;
+        continue;
+      }
+      // Work that was queued after the launch may have run first, unless it is in the same stream.
+      if (later.stream == launch_.stream) continue;
+      CopiedMemory changed = memory;
+      if (!apply(later, changed) || changed.bytes != memory.bytes) return std::nullopt;
     }
     return memory;
   }
