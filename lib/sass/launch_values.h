@@ -1,4 +1,4 @@
-// What is known about a launch and its threads, and what the code of its kernel does with it.
+// These types describe what is known of a launch, and which bytes its kernel accesses.
 #pragma once
 
 #include <array>

@@ -579,7 +579,7 @@ TEST_CASE("an address from an instruction that changes when the code is loaded i
   CHECK_FALSE(all.open.front().from_memory);
 }
 
-// Nothing limits how far it moves the stack pointer.
+// A recursive function may move the stack pointer without limit.
 TEST_CASE("local memory that a recursive function uses is open") {
   const CertainAccesses all = Launched({1, 1, 1}, {32, 1, 1}).address().address().put(3).accesses("recursive");
   CHECK(all.all_listed);

@@ -1,4 +1,4 @@
-"""Tokens are counted for each expert; a dropped token has a marker that is no expert."""
+"""Counts the tokens of each expert. The number of a dropped token belongs to no expert."""
 import torch
 import triton
 import triton.language as tl
