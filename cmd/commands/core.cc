@@ -9,15 +9,15 @@
 #include "commands/commands.h"
 #include "diagnose/failure/dump_access.h"
 #include "diagnose/words.h"
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "evidence/core_text.h"
-#include "evidence/testimony.h"
 #include "report/text_layout.h"
 #include "run/rerun_speech.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"
 #include "supervise/toolkit_programs.h"
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -29,14 +29,14 @@ struct CoreOptions {
   bool cross_check = false;  // also run NVIDIA's debugger
 };
 
-evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::Testimony& testimony) {
+evidence::DebuggerCheck ask_debugger(const std::string& file, const evidence::CoreFacts& facts) {
   launch::SignalRelay relay;
   const supervise::ToolRun run = supervise::run_debugger(file, supervise::kDebuggerPatience, relay);
   if (!run.obstacle.empty()) {
     say(run.obstacle + "; " + debugger_advice(file));
     return {run.obstacle, {}};
   }
-  return evidence::debugger_witness(testimony.failure, run.output, symbolize::how_it_failed(run.end, run.cut_short));
+  return evidence::debugger_check(facts.failure, run.output, symbolize::how_it_failed(run.end, run.cut_short));
 }
 
 evidence::AccessSummary summary_of(const diagnose::DumpAccess& access) {
@@ -59,28 +59,28 @@ int carry_out(const CoreOptions& options) {
   if (const auto* failure = std::get_if<evidence::Unreadable>(&read)) {
     return say(base::Error{failure->what, failure->hint}), kOwnFailure;
   }
-  const auto& testimony = std::get<evidence::Testimony>(read);
+  const auto& facts = std::get<evidence::CoreFacts>(read);
   std::string instruction;
   std::optional<diagnose::DumpAccess> access;
-  if (testimony.failure && testimony.failure->code) {
-    const evidence::FunctionCode& code = *testimony.failure->code;
+  if (facts.failure && facts.failure->code) {
+    const evidence::FunctionCode& code = *facts.failure->code;
     const std::string text = supervise::disassembled(code, supervise::find_disassembler({}));
     instruction = supervise::failing_instruction(code, text);
-    access = diagnose::dump_access(*testimony.failure, text);
+    access = diagnose::dump_access(*facts.failure, text);
   }
-  std::optional<evidence::DebuggerWitness> debugger;
-  if (options.cross_check) debugger = ask_debugger(file, testimony);
+  std::optional<evidence::DebuggerCheck> debugger;
+  if (options.cross_check) debugger = ask_debugger(file, facts);
   if (options.json) {
     const auto summary = access ? std::optional(summary_of(*access)) : std::nullopt;
     const std::string text =
-        evidence::write_json(testimony, instruction, debugger ? &*debugger : nullptr, summary ? &*summary : nullptr);
+        evidence::write_json(facts, instruction, debugger ? &*debugger : nullptr, summary ? &*summary : nullptr);
     print(text);
-    if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
+    if (facts.damaged > 0) say("parts of the dump could not be read: " + std::to_string(facts.damaged));
     return 0;
   }
   const std::vector<std::string> lines = access ? diagnose::access_lines(*access) : std::vector<std::string>();
   report::Page page;
-  page.add({.lines = evidence::describe(testimony, instruction, lines), .wide = report::Wide::stays});
+  page.add({.lines = evidence::describe(facts, instruction, lines), .wide = report::Wide::stays});
   if (debugger) {
     page.add({.label = "Witness", .lines = evidence::sentences(*debugger), .wide = report::Wide::stays});
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/collectives.h"
+#include "analyse/collective_kernels.h"
 #include "analyse/failure.h"
 #include "analyse/grade.h"
 #include "analyse/notes.h"

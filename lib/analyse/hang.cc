@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/collectives.h"
+#include "analyse/collective_kernels.h"
 #include "analyse/rank_divergence.h"
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyse/collectives.h"
+#include "analyse/collective_kernels.h"
 #include "analyse/site_keys.h"
 #include "analyse/unfinished_work.h"
 #include "wire/names.h"

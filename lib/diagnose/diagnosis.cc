@@ -4,6 +4,7 @@
 
 #include "analyse/first_failure.h"
 #include "diagnose/changed_sources.h"
+#include "diagnose/communicator_groups.h"
 #include "diagnose/explanation.h"
 #include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/device_evidence.h"
@@ -13,10 +14,9 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/failure/parameter_names.h"
 #include "diagnose/hook_values.h"
-#include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
-#include "diagnose/report_frame.h"
-#include "diagnose/unreported/misused_memory.h"
+#include "diagnose/report_context.h"
+#include "diagnose/unreported/memory_findings.h"
 #include "diagnose/unreported/non_finite.h"
 #include "diagnose/unreported/race_findings.h"
 #include "diagnose/unreported/race_tensors.h"
@@ -91,10 +91,10 @@ void add_failures(Diagnosis& report, const DiagnosisInput& input,
     report.findings.push_back(finding_of(*failure, session, input.symbolizer));
   }
   // Adds the GPU core dump, or the assertion that a rerun printed, to the finding whose kernel it names.
-  add_device(report, session, input.analysis, failures, input.testimony);
+  add_device(report, session, input.analysis, failures, input.results);
   // The dump's registers and the kernel's code give the address that failed. The parameters show which memory was
   // meant.
-  add_access(report, failures, input.testimony, resolve_site);
+  add_access(report, failures, input.results, resolve_site);
   // Without a dump, the code of the kernel may show which of its accesses must have failed.
   add_access_by_code(report, session, failures, resolve_site);
   // If the address is still unknown, a replay of the saved launch may have measured it.
@@ -105,13 +105,13 @@ void add_failures(Diagnosis& report, const DiagnosisInput& input,
   // Under MPS, the kernel that raised the exception shows which process failed.
   settle_shared_gpu(report, failures);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
-  add_external_findings(report, input.testimony);
+  add_external_findings(report, input.results);
 }
 
 // Phase 2, the run: its environment, processes, ranks, and notes about what cudadiag could not see. Reads the findings
 // too, because the symbolizer's notes are complete only when all lines are resolved.
 void add_run(Diagnosis& report, const DiagnosisInput& input) {
-  const auto& [session, analysis, testimony, symbolizer, eager, job, groups] = input;
+  const auto& [session, analysis, results, symbolizer, eager, job, groups] = input;
   add_environment(report, session);
   add_processes(report, session);
   add_notes(report, session, analysis, symbolizer);
@@ -170,7 +170,7 @@ Diagnosis diagnose(const DiagnosisInput& input) {
   add_reasons(report, input, failures);
   add_unreported(report, input.session, input.symbolizer);
   // The outcome of a pass depends on the findings.
-  add_passes(report, input.session, input.analysis, input.testimony);
+  add_passes(report, input.session, input.analysis, input.results);
   // Omits the text of source files that have changed since the run.
   note_changed_sources(report);
   return report;

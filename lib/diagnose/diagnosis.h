@@ -10,8 +10,8 @@
 #include "diagnose/compiled_code.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -19,7 +19,7 @@ namespace cudadiag::diagnose {
 struct DiagnosisInput {
   const session::Session& session;
   const analyse::Analysis& analysis;
-  const symbolize::DeviceTestimony& testimony;
+  const symbolize::ToolResults& results;
   symbolize::Symbolizer& symbolizer;
   std::optional<EagerAnswer> eager{};  // nullopt if there were no such reruns
   std::optional<RanksPart> job{};      // where the ranks of the job diverge, if the session is part of a job

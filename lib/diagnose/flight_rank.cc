@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "diagnose/rank_groups.h"
+#include "diagnose/communicator_groups.h"
 #include "session/library_paths.h"
 #include "wire/hash.h"
 

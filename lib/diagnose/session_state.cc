@@ -19,9 +19,9 @@ SessionState::SessionState(const session::Session& session, analyse::Analysis an
 
 SessionState::~SessionState() = default;
 
-const symbolize::DeviceTestimony& SessionState::testimony() {
-  if (!testimony_) testimony_ = symbolize::device_testimony(session_);
-  return *testimony_;
+const symbolize::ToolResults& SessionState::results() {
+  if (!results_) results_ = symbolize::tool_results(session_);
+  return *results_;
 }
 
 const analyse::Analysis& SessionState::analysis() {
@@ -33,9 +33,9 @@ const analyse::Analysis& SessionState::analysis() {
 }
 
 void SessionState::weigh() {
-  weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
-  drop_harmless(analysis_->failures, session_, testimony().failure ? testimony().failure->kernel : "");
-  const bool by_first_run = !testimony().of_first_run.empty() && !analysis_->failures.empty();
+  weigh_by_dump(analysis_->failures, results(), session_, symbolizer_);
+  drop_harmless(analysis_->failures, session_, results().failure ? results().failure->kernel : "");
+  const bool by_first_run = !results().of_first_run.empty() && !analysis_->failures.empty();
   if (by_first_run) analysis_->first_grade = analysis_->failures.front().evidence.grade();
 }
 
@@ -53,7 +53,7 @@ const Diagnosis& SessionState::diagnosis() {
   if (EagerReruns* reruns = eager()) {
     eager_answer = {&reruns->session(), &reruns->state().analysis(), &reruns->state().diagnosis()};
   }
-  diagnosis_ = diagnose({session_, analysis(), testimony(), symbolizer_, eager_answer, job_, groups_});
+  diagnosis_ = diagnose({session_, analysis(), results(), symbolizer_, eager_answer, job_, groups_});
   if (folder_removed_) diagnosis_->session.clear();
   return *diagnosis_;
 }
@@ -72,7 +72,7 @@ void SessionState::set_job(std::optional<RanksPart> ranks, std::optional<GroupsP
 }
 
 void SessionState::advance() {
-  testimony_.reset();
+  results_.reset();
   analysis_.reset();
   diagnosis_.reset();
   eager_.reset();

@@ -9,8 +9,8 @@
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -47,13 +47,13 @@ class SessionState {
   void advance();
 
  private:
-  const symbolize::DeviceTestimony& testimony();
+  const symbolize::ToolResults& results();
   // Narrows down the candidates by the GPU core dump. Call this after each new analysis.
   void weigh();
 
   const session::Session& session_;
   symbolize::Symbolizer symbolizer_;
-  std::optional<symbolize::DeviceTestimony> testimony_;
+  std::optional<symbolize::ToolResults> results_;
   std::optional<analyse::Analysis> analysis_;
   std::optional<Diagnosis> diagnosis_;
   std::unique_ptr<EagerReruns> eager_;

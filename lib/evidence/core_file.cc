@@ -75,23 +75,23 @@ bool is_host_core(const Bytes& bytes) {
          (machine == EM_X86_64 || machine == EM_AARCH64);
 }
 
-std::variant<Testimony, Unreadable> read_mapped(const base::FileDescriptor& file, std::uint64_t size,
+std::variant<CoreFacts, Unreadable> read_mapped(const base::FileDescriptor& file, std::uint64_t size,
                                                 const std::string& name) {
   const Unreadable foreign{name + " is not a GPU core dump",
                            "to make the driver write one, set CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
   if (size == 0) return Unreadable{name + " is empty", foreign.hint};
   const Mapping mapping(file, size);
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
-  auto testimony = examine(mapping.bytes());
-  if (!testimony && is_host_core(mapping.bytes())) {
+  auto facts = examine(mapping.bytes());
+  if (!facts && is_host_core(mapping.bytes())) {
     return Unreadable{name + " is a CPU core dump, not a GPU core dump", "open it with gdb PROGRAM " + name};
   }
-  if (!testimony) return foreign;
-  if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
+  if (!facts) return foreign;
+  if (facts->damaged > 0 && facts->devices.empty() && !facts->failure) {
     return Unreadable{name + " is truncated or damaged: none of its tables can be read",
                       "give the driver more time or disk space to finish the dump"};
   }
-  return std::move(*testimony);
+  return std::move(*facts);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ bool is_gzip(int file) {
   return ::pread(file, magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path, std::uint64_t largest_unpacked) {
+std::variant<CoreFacts, Unreadable> read_core(const std::filesystem::path& path, std::uint64_t largest_unpacked) {
   const std::string name = path.string();
   const base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};

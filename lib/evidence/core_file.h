@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 
 namespace cudadiag::evidence {
 
@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
 // Returns whether the file begins like a gzip archive, in which the driver may write a dump.
 bool is_gzip(int file);
 
-std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
+std::variant<CoreFacts, Unreadable> read_core(const std::filesystem::path& path,
                                               std::uint64_t largest_unpacked = kLargestUnpacked);
 
 }  // namespace cudadiag::evidence

@@ -161,30 +161,30 @@ void describe_running(const RunningKernel& kernel, std::vector<std::string>& lin
 
 }  // namespace
 
-std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction,
+std::vector<std::string> describe(const CoreFacts& facts, const std::string& instruction,
                                   const std::vector<std::string>& access) {
   std::vector<std::string> lines;
-  if (testimony.failure) {
-    lines = Description().of_failure(*testimony.failure, instruction, access);
-  } else if (testimony.damaged > 0) {
+  if (facts.failure) {
+    lines = Description().of_failure(*facts.failure, instruction, access);
+  } else if (facts.damaged > 0) {
     lines = {"No exception in the parts that could be read"};
   } else {
     lines = {"No exception: this dump was requested, not caused by a failure"};
   }
-  for (const RunningKernel& kernel : testimony.running) describe_running(kernel, lines);
-  if (!testimony.failure && testimony.running.empty() && testimony.damaged == 0 && !testimony.devices.empty()) {
+  for (const RunningKernel& kernel : facts.running) describe_running(kernel, lines);
+  if (!facts.failure && facts.running.empty() && facts.damaged == 0 && !facts.devices.empty()) {
     lines.push_back(Description::labelled("Kernel", "none was running"));
   }
-  if (testimony.failed_sms.size() > 1) {
+  if (facts.failed_sms.size() > 1) {
     std::string sms;
-    for (const std::uint32_t sm : testimony.failed_sms) sms += (sms.empty() ? "" : ", ") + std::to_string(sm);
+    for (const std::uint32_t sm : facts.failed_sms) sms += (sms.empty() ? "" : ", ") + std::to_string(sm);
     lines.push_back(Description::labelled("SMs", sms + " report an exception"));
   }
-  for (const std::string& device : testimony.devices) lines.push_back(Description::labelled("Device", device));
-  if (!testimony.versions.empty()) lines.push_back(Description::labelled("Made by", testimony.versions));
-  if (testimony.damaged > 0) {
+  for (const std::string& device : facts.devices) lines.push_back(Description::labelled("Device", device));
+  if (!facts.versions.empty()) lines.push_back(Description::labelled("Made by", facts.versions));
+  if (facts.damaged > 0) {
     lines.push_back(
-        Description::labelled("Damaged", counted(testimony.damaged, "part") + " of the dump could not be read"));
+        Description::labelled("Damaged", counted(facts.damaged, "part") + " of the dump could not be read"));
   }
   return lines;
 }
@@ -212,7 +212,7 @@ Json inline_chain(const CodePlace& place) {
   return chain;
 }
 
-Json of(const DebuggerWitness* debugger) {
+Json of(const DebuggerCheck* debugger) {
   if (debugger == nullptr) return nullptr;
   Json different = Json::array();
   for (const Difference& difference : debugger->check.different) {
@@ -235,9 +235,9 @@ Json of(const AccessSummary* access) {
           {"value", address(access->value)}};
 }
 
-Json running(const Testimony& testimony) {
+Json running(const CoreFacts& facts) {
   Json kernels = Json::array();
-  for (const RunningKernel& kernel : testimony.running) {
+  for (const RunningKernel& kernel : facts.running) {
     Json places = Json::array();
     for (const RunningPlace& place : kernel.places) {
       const SourceLine* line = place.place.lines.empty() ? nullptr : &place.place.lines.front();
@@ -262,9 +262,9 @@ Json running(const Testimony& testimony) {
 
 }  // namespace
 
-std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger,
+std::string write_json(const CoreFacts& facts, const std::string& instruction, const DebuggerCheck* debugger,
                        const AccessSummary* access) {
-  const DumpedFailure failure = testimony.failure.value_or(DumpedFailure{});
+  const DumpedFailure failure = facts.failure.value_or(DumpedFailure{});
   const CodePlace& place = failure.place;
   const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
   const Json json = {
@@ -284,7 +284,7 @@ std::string write_json(const Testimony& testimony, const std::string& instructio
       {"inline", inline_chain(place)},
       {"grid_id", value_or_null(failure.grid_id)},
       {"threads", value_or_null(failure.threads)},
-      {"running", running(testimony)},
+      {"running", running(facts)},
       {"cuda_gdb", of(debugger)},
   };
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "evidence/core_facts.h"
 #include "evidence/debugger_text.h"
-#include "evidence/testimony.h"
 
 namespace cudadiag::evidence {
 
 // Returns lines of text. Names from the dump are not escaped. `instruction` is the disassembled failing instruction, or
 // empty. `access` describes what the instruction did, one line per fact.
-std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {},
+std::vector<std::string> describe(const CoreFacts& facts, const std::string& instruction = {},
                                   const std::vector<std::string>& access = {});
 
 // Facts about the failing access, from the dump and the device code in it.
@@ -30,7 +30,7 @@ struct AccessSummary {
 // "unknown"; if the dump contains no failure, all members are null. `instruction` has the same meaning as for
 // describe(). The member `inline` has the whole chain of lines, innermost first, and is empty if nothing was inlined.
 // `debugger` is null if cuda-gdb was not run. `access` is null if the access is unknown.
-std::string write_json(const Testimony& testimony, const std::string& instruction = {},
-                       const DebuggerWitness* debugger = nullptr, const AccessSummary* access = nullptr);
+std::string write_json(const CoreFacts& facts, const std::string& instruction = {},
+                       const DebuggerCheck* debugger = nullptr, const AccessSummary* access = nullptr);
 
 }  // namespace cudadiag::evidence

@@ -28,7 +28,7 @@ DebuggerLine place(std::string_view text) {
 
 class Reader {
  public:
-  DebuggerTestimony read(std::string_view output) {
+  DebuggerFacts read(std::string_view output) {
     while (!output.empty()) {
       const std::size_t end = std::min(output.find('\n'), output.size());
       const std::string_view line = output.substr(0, end);
@@ -115,7 +115,7 @@ class Reader {
     }
   }
 
-  DebuggerTestimony found_;
+  DebuggerFacts found_;
   std::string frame_;
 };
 
@@ -149,7 +149,7 @@ std::string text_of(std::uint64_t pc) { return fmt::format("{:#x}", pc); }
 
 class Comparison {
  public:
-  CrossCheck run(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
+  CrossCheck run(const DumpedFailure& failure, const DebuggerFacts& debugger) {
     if (failure.exception != 0 && !debugger.exception.empty()) {
       tell("exception", failure.exception_name, debugger.exception, failure.exception_name == debugger.exception);
     }
@@ -177,7 +177,7 @@ class Comparison {
 
   // Compares the failing instruction in the dump with the one that the debugger reports. If the failing instruction is
   // unknown, compares the instructions at which the thread stopped.
-  void compare_places(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
+  void compare_places(const DumpedFailure& failure, const DebuggerFacts& debugger) {
     if (!failure.witness) return;
     const bool failed = *failure.witness != PcWitness::thread;
     const CodePlace* stands = !failed ? &failure.place : failure.stands ? &*failure.stands : nullptr;
@@ -217,24 +217,24 @@ std::string listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-DebuggerTestimony debugger_testimony(std::string_view output) { return Reader().read(output); }
+DebuggerFacts debugger_facts(std::string_view output) { return Reader().read(output); }
 
-CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger) {
+CrossCheck cross_check(const DumpedFailure& failure, const DebuggerFacts& debugger) {
   return Comparison().run(failure, debugger);
 }
 
-DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
-                                 const std::string& ended) {
-  DebuggerWitness witness;
+DebuggerCheck debugger_check(const std::optional<DumpedFailure>& failure, std::string_view output,
+                             const std::string& ended) {
+  DebuggerCheck witness;
   if (!ended.empty()) {
     witness.failed = "cuda-gdb failed on this dump (" + ended + ")";
   } else if (failure) {
-    witness.check = cross_check(*failure, debugger_testimony(output));
+    witness.check = cross_check(*failure, debugger_facts(output));
   }
   return witness;
 }
 
-std::vector<std::string> sentences(const DebuggerWitness& witness) {
+std::vector<std::string> sentences(const DebuggerCheck& witness) {
   if (!witness.failed.empty()) return {witness.failed};
   std::vector<std::string> told;
   for (const Difference& difference : witness.check.different) {
@@ -248,7 +248,7 @@ std::vector<std::string> sentences(const DebuggerWitness& witness) {
   return told;
 }
 
-std::string outcome(const DebuggerWitness& witness) {
+std::string outcome(const DebuggerCheck& witness) {
   if (!witness.failed.empty()) return "cuda-gdb failed";
   if (witness.check.different.empty()) return witness.check.same.empty() ? "cuda-gdb silent" : "cuda-gdb agrees";
   std::vector<std::string> fields;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 
 namespace cudadiag::evidence {
 
@@ -17,7 +17,7 @@ struct DebuggerLine {
   std::uint32_t line = 0;
 };
 
-struct DebuggerTestimony {
+struct DebuggerFacts {
   std::string exception;                      // "Warp Illegal Address"
   std::optional<std::uint64_t> error_pc, pc;  // PCs of the failing instruction, and of the one where the thread stopped
   DebuggerLine error_line, line;              // lines of the same two instructions
@@ -25,9 +25,9 @@ struct DebuggerTestimony {
   std::optional<Dim3> grid, block_dim, block, thread;
 };
 
-DebuggerTestimony debugger_testimony(std::string_view output);
+DebuggerFacts debugger_facts(std::string_view output);
 
-// The commands whose output debugger_testimony() reads. Run them after the command that opens the dump.
+// The commands whose output debugger_facts() reads. Run them after the command that opens the dump.
 inline constexpr const char* kDebuggerCommands[] = {"print/x $errorpc", "print/x $pc", "bt"};
 
 struct Difference {
@@ -41,22 +41,22 @@ struct CrossCheck {
 };
 
 // Compares each field that is known from both the dump and the debugger.
-CrossCheck cross_check(const DumpedFailure& failure, const DebuggerTestimony& debugger);
+CrossCheck cross_check(const DumpedFailure& failure, const DebuggerFacts& debugger);
 
 // The result of running the debugger.
-struct DebuggerWitness {
+struct DebuggerCheck {
   std::string failed;  // why the debugger gave no answer, as a sentence; if empty, see `check`
   CrossCheck check;
 };
 
 // `ended` describes how the debugger failed, such as "signal 6". It is empty if the debugger succeeded.
-DebuggerWitness debugger_witness(const std::optional<DumpedFailure>& failure, std::string_view output,
-                                 const std::string& ended);
+DebuggerCheck debugger_check(const std::optional<DumpedFailure>& failure, std::string_view output,
+                             const std::string& ended);
 
 // Returns sentences such as "cuda-gdb agrees: exception, kernel" or "cuda-gdb differs: line cases.cu:17 instead of
 // cases.cu:16".
-std::vector<std::string> sentences(const DebuggerWitness& witness);
+std::vector<std::string> sentences(const DebuggerCheck& witness);
 // Returns a few words, such as "cuda-gdb agrees" or "cuda-gdb differs: line".
-std::string outcome(const DebuggerWitness& witness);
+std::string outcome(const DebuggerCheck& witness);
 
 }  // namespace cudadiag::evidence

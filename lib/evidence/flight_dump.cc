@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "evidence/flight_document.h"
+#include "evidence/pickle_document.h"
 
 namespace cudadiag::evidence {
 namespace {

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "races/access.h"
+#include "races/happens_before.h"
 #include "races/history.h"
 #include "races/host_writes.h"
 #include "races/kernel_races.h"
 #include "races/known_memory.h"
 #include "races/launch_bytes.h"
-#include "races/order.h"
 #include "sass/kernel_accesses.h"
 #include "session/races.h"
 #include "session/ring_follower.h"

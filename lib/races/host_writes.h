@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "races/access.h"
-#include "races/order.h"
+#include "races/happens_before.h"
 
 namespace cudadiag::races {
 

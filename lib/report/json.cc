@@ -1,5 +1,5 @@
 // Writes the report as JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
-#include "diagnose/rank_groups.h"
+#include "diagnose/communicator_groups.h"
 #include "diagnose/words.h"
 #include "report/json_values.h"
 #include "report/writers.h"

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "analyse/cuda_errors.h"
+#include "diagnose/communicator_groups.h"
 #include "diagnose/failure/external_findings.h"
-#include "diagnose/rank_groups.h"
 #include "diagnose/ranks.h"
-#include "diagnose/report_frame.h"
+#include "diagnose/report_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

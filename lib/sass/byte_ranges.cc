@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sass/failing_address.h"
-#include "sass/followed_launch.h"
 #include "sass/origin_steps.h"
+#include "sass/symbolic_execution.h"
 
 namespace cudadiag::sass {
 namespace {

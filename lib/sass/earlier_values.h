@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sass/control_flow.h"
 #include "sass/evaluator.h"
-#include "sass/flow.h"
 #include "sass/launch_values.h"
 
 namespace cudadiag::sass {

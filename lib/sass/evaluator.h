@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "sass/forms.h"
 #include "sass/instruction.h"
+#include "sass/linear_forms.h"
 
 namespace cudadiag::sass {
 

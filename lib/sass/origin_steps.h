@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sass/flow.h"
+#include "sass/control_flow.h"
 #include "sass/kernel_accesses.h"
 #include "sass/origins.h"
 

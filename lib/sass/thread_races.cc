@@ -21,7 +21,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sass/followed_launch.h"
+#include "sass/symbolic_execution.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -184,7 +184,7 @@ std::optional<base::Error> store_failing_code(const std::string& dump, session::
                                               const std::vector<std::string>& command) {
   if (dump.empty()) return std::nullopt;
   const auto read = evidence::read_core(writer.pass_folder() / dump);
-  const auto* core = std::get_if<evidence::Testimony>(&read);
+  const auto* core = std::get_if<evidence::CoreFacts>(&read);
   if (core == nullptr || !core->failure || !core->failure->code || !core->failure->state) return std::nullopt;
   const std::string text = disassembled(*core->failure->code, find_disassembler(command));
   if (text.empty()) return std::nullopt;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "diagnose/session_state.h"
+#include "evidence/core_facts.h"
 #include "evidence/elf_image.h"
-#include "evidence/testimony.h"
 #include "sass/kernel_accesses.h"
 #include "session/pass_files.h"
 #include "session/races.h"

@@ -13,9 +13,9 @@
 #include <variant>
 
 #include "base/files.h"
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "evidence/debugger_text.h"
-#include "evidence/testimony.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
 #include "launch/process.h"

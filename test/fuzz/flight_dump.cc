@@ -1,7 +1,7 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
 #include "analyse/rank_divergence.h"
+#include "diagnose/communicator_groups.h"
 #include "diagnose/flight_rank.h"
-#include "diagnose/rank_groups.h"
 
 using namespace cudadiag;
 

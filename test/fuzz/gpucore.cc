@@ -1,5 +1,5 @@
 // Fuzzes the reader of GPU core dumps, which must return an answer or an error.
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 
 using namespace cudadiag::evidence;
 

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   failure.place.pc = 0x7f0000001010;
   failure.place.lines = {{"_Z4fillPii", "/src/cases.cu", 17}};
   for (const auto& known : {std::optional(failure), std::optional<evidence::DumpedFailure>()}) {
-    const evidence::DebuggerWitness witness = evidence::debugger_witness(known, text, "");
+    const evidence::DebuggerCheck witness = evidence::debugger_check(known, text, "");
     evidence::sentences(witness);
     evidence::outcome(witness);
   }

@@ -14,9 +14,9 @@
 
 #include "analyse/analysis.h"
 #include "analyse/unfinished_work.h"
+#include "diagnose/facts/address_relation.h"
 #include "diagnose/facts/argument.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/facts/where_is.h"
 #include "sass/failing_address.h"
 #include "session/pass_files.h"
 #include "session/session.h"

@@ -20,7 +20,7 @@ namespace {
 
 using evidence::Assertion;
 using evidence::DumpedFailure;
-using symbolize::DeviceTestimony;
+using symbolize::ToolResults;
 using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::size_t kAssertionsNoted = 3;
@@ -137,19 +137,19 @@ bool is_of_library(const std::string& file) {
 
 class Matching {
  public:
-  Matching(Diagnosis& report, const DeviceTestimony& testimony, const session::Session& session,
+  Matching(Diagnosis& report, const ToolResults& results, const session::Session& session,
            const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures)
-      : report_(report), testimony_(testimony), session_(session), failures_(failures) {
+      : report_(report), results_(results), session_(session), failures_(failures) {
     for (const analyse::Rerun& rerun : analysis.reruns) passed_ |= rerun.failed_unwatched == false;
-    if (!testimony.printed.empty()) printed_ = testimony.printed.front().assertions;
+    if (!results.printed.empty()) printed_ = results.printed.front().assertions;
   }
 
   void run() {
     for (Finding& finding : report_.findings) finding.device_unknown = why_unknown();
-    if (!testimony_.of_first_run.empty()) {
+    if (!results_.of_first_run.empty()) {
       for (std::size_t i = 0; i < report_.findings.size(); ++i) join_own_dump(report_.findings[i], *failures_[i]);
     } else {
-      testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+      results_.failure ? join_dump(*results_.failure) : join_text();
     }
     for (std::size_t i = 0; i < report_.findings.size(); ++i) {
       if (report_.findings[i].hang) join_running(report_.findings[i], *failures_[i]);
@@ -161,18 +161,18 @@ class Matching {
   static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
 
   std::string why_unknown() const {
-    if (session_.manifest.passes.size() < 2 && testimony_.of_first_run.empty()) return why_no_own_dump();
-    if (!testimony_.device_pass) return "no rerun for a core dump";
-    if (!testimony_.unreadable.empty()) return testimony_.unreadable;
-    if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
+    if (session_.manifest.passes.size() < 2 && results_.of_first_run.empty()) return why_no_own_dump();
+    if (!results_.device_pass) return "no rerun for a core dump";
+    if (!results_.unreadable.empty()) return results_.unreadable;
+    if (!results_.cut_short.empty()) return "the rerun was cut short: " + results_.cut_short;
     if (passed_) return "the rerun for a core dump did not fail";
-    if (!testimony_.unfinished) return "the rerun left no core dump";
+    if (!results_.unfinished) return "the rerun left no core dump";
     return "the driver began a core dump but did not finish it";
   }
 
   // Without reruns, a dump can only come from a run with --once.
   std::string why_no_own_dump() const {
-    if (!testimony_.unreadable.empty()) return testimony_.unreadable;
+    if (!results_.unreadable.empty()) return results_.unreadable;
     for (const session::Process& process : session_.processes) {
       for (const session::Note& note : process.record.notes) {
         if (analyse::note_code(note.code) == analyse::NoteCode::core_dump_off) return note.text;
@@ -181,7 +181,7 @@ class Matching {
     const bool awaited = std::ranges::any_of(session_.processes, [](const session::Process& process) {
       return session::has(process.record, session::Property::core_dump);
     });
-    if (awaited && !testimony_.device_pass) return "this run left no core dump";
+    if (awaited && !results_.device_pass) return "this run left no core dump";
     return "no rerun";
   }
 
@@ -221,8 +221,8 @@ class Matching {
 
   // Uses the core dump that the finding's process wrote in the first run.
   void join_own_dump(Finding& finding, const analyse::Failure& failure) const {
-    const auto own = testimony_.of_first_run.find(failure.process);
-    if (own == testimony_.of_first_run.end() || !async(finding)) return;
+    const auto own = results_.of_first_run.find(failure.process);
+    if (own == results_.of_first_run.end() || !async(finding)) return;
     const auto found = fit_of(own->second, finding);
     finding.device_unknown =
         fmt::format("in the process's core dump, {} came from {}, {}", own->second.exception_name,
@@ -237,10 +237,10 @@ class Matching {
   // For a hang: uses the best match among the kernels that were running according to the dump of the finding's process
   // or, without one, of a rerun.
   void join_running(Finding& finding, const analyse::Failure& failure) const {
-    const auto own = testimony_.running_in_first_run.find(failure.process);
-    const bool of_first_run = own != testimony_.running_in_first_run.end();
+    const auto own = results_.running_in_first_run.find(failure.process);
+    const bool of_first_run = own != results_.running_in_first_run.end();
     Fit best;
-    for (const DumpedFailure& kernel : of_first_run ? own->second : testimony_.running) {
+    for (const DumpedFailure& kernel : of_first_run ? own->second : results_.running) {
       finding.device_unknown =
           fmt::format("the {}'s core dump shows different kernels running", of_first_run ? "process" : "rerun");
       const auto found = fit_of(kernel, finding);
@@ -353,8 +353,8 @@ class Matching {
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || !failure.evidence.proves()) return nullptr;
-    const auto found = std::ranges::find(testimony_.printed, pass->folder, &symbolize::Printed::pass);
-    return found == testimony_.printed.end() ? nullptr : &found->assertions;
+    const auto found = std::ranges::find(results_.printed, pass->folder, &symbolize::Printed::pass);
+    return found == results_.printed.end() ? nullptr : &found->assertions;
   }
 
   // Without a dump: uses an assertion that a rerun printed, if it can only belong to this kernel.
@@ -412,7 +412,7 @@ class Matching {
   }
 
   Diagnosis& report_;
-  const DeviceTestimony& testimony_;
+  const ToolResults& results_;
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // one for each finding
   bool passed_ = false;                                   // a rerun for a core dump did not fail
@@ -428,8 +428,8 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines) {
 }
 
 void add_device(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
-                const std::vector<const analyse::Failure*>& failures, const DeviceTestimony& testimony) {
-  Matching(report, testimony, session, analysis, failures).run();
+                const std::vector<const analyse::Failure*>& failures, const ToolResults& results) {
+  Matching(report, results, session, analysis, failures).run();
 }
 
 }  // namespace cudadiag::diagnose

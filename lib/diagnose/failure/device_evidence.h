@@ -1,4 +1,4 @@
-// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/device_testimony.h) to the findings.
+// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/tool_results.h) to the findings.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -20,6 +20,6 @@ std::size_t leading_line(const std::vector<evidence::SourceLine>& lines);
 // finding becomes a note. Compares kernels by name, because a dump from another run may be about a different failure.
 // `failures` has one entry for each finding.
 void add_device(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
-                const std::vector<const analyse::Failure*>& failures, const symbolize::DeviceTestimony& testimony);
+                const std::vector<const analyse::Failure*>& failures, const symbolize::ToolResults& results);
 
 }  // namespace cudadiag::diagnose

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/where_is.h"
+#include "diagnose/facts/address_relation.h"
 #include "diagnose/failure/failed_operation.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
@@ -483,15 +483,15 @@ Access recorded_access(const DumpAccess& dump, const OperationArgument* argument
 }
 
 void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
-                const symbolize::DeviceTestimony& testimony, const ResolveSite& resolve) {
-  if (!testimony.failure) return;
-  const auto dump = dump_access(*testimony.failure, testimony.code);
+                const symbolize::ToolResults& results, const ResolveSite& resolve) {
+  if (!results.failure) return;
+  const auto dump = dump_access(*results.failure, results.code);
   if (!dump) return;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
-    if (!finding.device || finding.device->exception != testimony.failure->exception_name) continue;
+    if (!finding.device || finding.device->exception != results.failure->exception_name) continue;
     const Device& device = *finding.device;
-    const Dumped own = dumped(*failures[i], device, testimony.dump);
+    const Dumped own = dumped(*failures[i], device, results.dump);
     finding.access = access_of(*dump, *failures[i], resolve, own, !device.child.empty());
     if (finding.access->written) finding.related.push_back({Role::written, *finding.access->written});
     return;

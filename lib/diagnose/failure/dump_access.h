@@ -11,11 +11,11 @@
 #include "analyse/operation_arguments.h"
 #include "diagnose/facts/report_model.h"
 #include "diagnose/lines.h"
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 #include "sass/failing_address.h"
 #include "sass/kernel_accesses.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -66,7 +66,7 @@ Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument*
 // Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
 // finding.
 void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
-                const symbolize::DeviceTestimony& testimony, const ResolveSite& resolve);
+                const symbolize::ToolResults& results, const ResolveSite& resolve);
 
 // Returns true if the finding is a failed access through a parameter of its kernel, and its address is unknown.
 bool lacks_address(const Finding& finding);

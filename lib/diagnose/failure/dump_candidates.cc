@@ -364,12 +364,12 @@ bool ran_another_text(const session::Session& session) {
 
 }  // namespace
 
-void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestimony& testimony,
+void weigh_by_dump(std::vector<Failure>& failures, const symbolize::ToolResults& results,
                    const session::Session& session, symbolize::Symbolizer& symbolizer) {
-  if (!testimony.of_first_run.empty()) {
+  if (!results.of_first_run.empty()) {
     for (Failure& failure : failures) {
-      const auto own = testimony.of_first_run.find(failure.process);
-      failure.dumped = own != testimony.of_first_run.end() && has_own_dump(failure);
+      const auto own = results.of_first_run.find(failure.process);
+      failure.dumped = own != results.of_first_run.end() && has_own_dump(failure);
       if (failure.dumped) {
         prove_by_own_dump(failure, own->second, symbolizer);
       } else if (has_own_dump(failure)) {
@@ -378,12 +378,12 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
     }
     return;
   }
-  if (!testimony.failure || testimony.failure->kernel.empty() || testimony.failure->from_kernel) return;
+  if (!results.failure || results.failure->kernel.empty() || results.failure->from_kernel) return;
   if (ran_another_text(session)) return;
   for (Failure& failure : failures) {
     const bool open = failure.kind == analyse::Kind::async_error;
-    if (open && fits(*testimony.failure, failure.code)) {
-      NodeByDump(failure, *testimony.failure, symbolizer, failure.stale).name("core dump of a rerun");
+    if (open && fits(*results.failure, failure.code)) {
+      NodeByDump(failure, *results.failure, symbolizer, failure.stale).name("core dump of a rerun");
     }
   }
   const auto is_proven = [](const Failure& failure) {
@@ -391,7 +391,7 @@ void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestim
   };
   if (std::ranges::any_of(failures, is_proven)) return;
   const bool alone = std::ranges::count_if(failures, is_error_of_the_gpu) == 1;
-  const Weighing weighing(*testimony.failure, session, symbolizer);
+  const Weighing weighing(*results.failure, session, symbolizer);
   for (Failure& failure : failures) {
     if (is_error_of_the_gpu(failure)) weighing.weigh(failure, alone);
   }

@@ -15,7 +15,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 using evidence::InvalidAccess;
-using symbolize::SanitizerTestimony;
+using symbolize::SanitizerResult;
 
 std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
@@ -54,7 +54,7 @@ Memory memory_of(const InvalidAccess& access, std::size_t accesses) {
 
 class Joining {
  public:
-  Joining(Diagnosis& report, const SanitizerTestimony& testimony) : report_(report), testimony_(testimony) {}
+  Joining(Diagnosis& report, const SanitizerResult& results) : report_(report), results_(results) {}
 
   void run() {
     for (Finding& finding : report_.findings) {
@@ -64,8 +64,8 @@ class Joining {
       join(finding, accesses);
       return;
     }
-    if (!testimony_.log.accesses.empty()) {
-      const InvalidAccess& other = testimony_.log.accesses.front();
+    if (!results_.log.accesses.empty()) {
+      const InvalidAccess& other = results_.log.accesses.front();
       report_.notes.push_back(
           {analyse::NoteCode::sanitizer_elsewhere,
            fmt::format("compute-sanitizer found no invalid access in this kernel, but one in {}: {}",
@@ -77,7 +77,7 @@ class Joining {
   // If we do not know which node of a graph failed, the kernel of any candidate matches.
   std::vector<const InvalidAccess*> of_kernel(const Finding& finding) const {
     std::vector<const InvalidAccess*> found;
-    for (const InvalidAccess& access : testimony_.log.accesses) {
+    for (const InvalidAccess& access : results_.log.accesses) {
       const bool leads = !finding.launch->mangled.empty() && is_of(access, finding.launch->mangled);
       const bool suspected =
           finding.launch->mangled.empty() && std::ranges::any_of(finding.candidates, [&](const auto& other) {
@@ -156,10 +156,10 @@ class Joining {
   }
 
   Diagnosis& report_;
-  const SanitizerTestimony& testimony_;
+  const SanitizerResult& results_;
 };
 
-void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
+void add_debugger(Diagnosis& report, const symbolize::ToolWords& words) {
   for (const std::string& sentence : words.sentences) {
     if (words.in_doubt) report.notes.push_back({analyse::NoteCode::cuda_gdb, sentence});
   }
@@ -171,12 +171,12 @@ void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
 }
 
 // Adds commands that the user can paste on a machine that has the tool.
-void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
+void add_wanted(Diagnosis& report, const symbolize::ToolResults& results) {
   const auto first = std::ranges::find_if(
       report.findings, [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
-  if (!testimony.sanitizer && !kernel.empty() && wire::cuda::has(first->code, wire::cuda::memcheck_helps) &&
+  if (!results.sanitizer && !kernel.empty() && wire::cuda::has(first->code, wire::cuda::memcheck_helps) &&
       !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
@@ -184,18 +184,18 @@ void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) 
     if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
     first->tools.not_run.push_back({text, true});
   }
-  if (!testimony.debugger && !testimony.dump.empty() && testimony.unreadable.empty()) {
+  if (!results.debugger && !results.dump.empty() && results.unreadable.empty()) {
     first->tools.not_run.push_back(
-        {"cuda-gdb --batch -ex " + shell_word("target cudacore " + testimony.dump) + " -ex bt"});
+        {"cuda-gdb --batch -ex " + shell_word("target cudacore " + results.dump) + " -ex bt"});
   }
 }
 
 }  // namespace
 
-void add_external_findings(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
-  if (testimony.debugger) add_debugger(report, *testimony.debugger);
-  if (testimony.sanitizer) Joining(report, *testimony.sanitizer).run();
-  add_wanted(report, testimony);
+void add_external_findings(Diagnosis& report, const symbolize::ToolResults& results) {
+  if (results.debugger) add_debugger(report, *results.debugger);
+  if (results.sanitizer) Joining(report, *results.sanitizer).run();
+  add_wanted(report, results);
 }
 
 bool memcheck_may_help(const Finding& finding) {
@@ -203,14 +203,14 @@ bool memcheck_may_help(const Finding& finding) {
   return kernel && wire::cuda::has(finding.code, wire::cuda::memcheck_helps);
 }
 
-std::string outcome_of(const SanitizerTestimony& testimony) {
-  const evidence::SanitizerLog& log = testimony.log;
+std::string outcome_of(const SanitizerResult& results) {
+  const evidence::SanitizerLog& log = results.log;
   if (!log.accesses.empty()) {
     const std::uint64_t count = std::max<std::uint64_t>(log.errors.value_or(0), log.accesses.size());
     return fmt::format("{} invalid access{}", thousands(count), count == 1 ? "" : "es");
   }
   if (!log.complaint.empty()) return "failed: " + log.complaint;
-  if (!testimony.failed.empty()) return "compute-sanitizer failed (" + testimony.failed + ")";
+  if (!results.failed.empty()) return "compute-sanitizer failed (" + results.failed + ")";
   return log.errors == 0u ? "no invalid access" : "errors, but no invalid access that cudadiag could parse";
 }
 

@@ -11,14 +11,14 @@
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
 #include "diagnose/failure/dump_access.h"
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/testimony.h"
 #include "replay/placement.h"
 #include "sass/kernel_accesses.h"
 #include "session/pass_files.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::supervise {
@@ -34,14 +34,14 @@ std::optional<replay::Dumped> failure_in(const fs::path& dump) {
   std::error_code error;
   if (dump.empty() || !fs::exists(dump, error)) return std::nullopt;
   const auto read = evidence::read_core(dump.string());
-  const auto* testimony = std::get_if<evidence::Testimony>(&read);
-  if (testimony == nullptr || !testimony->failure || testimony->failure->place.function.empty()) return std::nullopt;
-  const evidence::CodePlace& place = testimony->failure->place;
+  const auto* results = std::get_if<evidence::CoreFacts>(&read);
+  if (results == nullptr || !results->failure || results->failure->place.function.empty()) return std::nullopt;
+  const evidence::CodePlace& place = results->failure->place;
   replay::Instruction instruction{place.function, place.offset};
   if (!place.lines.empty()) {
     instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
   }
-  return replay::Dumped{std::move(instruction), testimony->failure->exception};
+  return replay::Dumped{std::move(instruction), results->failure->exception};
 }
 
 }  // namespace
@@ -202,9 +202,9 @@ std::optional<Found> find_launch(const session::Session& session) {
 }
 
 std::optional<replay::Instruction> instruction_of(const session::Session& session) {
-  const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
-  if (!testimony.failure) return std::nullopt;
-  const evidence::CodePlace& place = testimony.failure->place;
+  const symbolize::ToolResults results = symbolize::tool_results(session);
+  if (!results.failure) return std::nullopt;
+  const evidence::CodePlace& place = results.failure->place;
   if (place.function.empty()) return std::nullopt;
   replay::Instruction instruction{place.function, place.offset};
   if (!place.lines.empty()) {

@@ -11,7 +11,7 @@
 
 #include "analyse/first_failure.h"
 #include "base/files.h"
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/isolation/isolation.h"

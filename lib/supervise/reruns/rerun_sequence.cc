@@ -16,7 +16,7 @@
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"
 #include "supervise/toolkit_programs.h"
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::supervise {
 namespace {

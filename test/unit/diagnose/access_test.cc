@@ -10,8 +10,8 @@
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_access.h"
 #include "diagnose/failure/failed_operation.h"
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/testimony.h"
 
 namespace access_test {
 
@@ -24,11 +24,11 @@ namespace {
 
 std::optional<DumpAccess> access_in(const std::string& dump, const std::string& code) {
   const auto read = evidence::read_core(TEST_DATA "/gpucore/" + dump + ".nvcudmp.gz");
-  REQUIRE(std::holds_alternative<evidence::Testimony>(read));
+  REQUIRE(std::holds_alternative<evidence::CoreFacts>(read));
   std::ifstream file(TEST_DATA "/sass/" + code + ".sm90.txt");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   REQUIRE_FALSE(text.empty());
-  return dump_access(*std::get<evidence::Testimony>(read).failure, text);
+  return dump_access(*std::get<evidence::CoreFacts>(read).failure, text);
 }
 
 // The memory of a recorded launch, and the pointer to it in the kernel's first parameter.
@@ -328,10 +328,10 @@ TEST_CASE("a bulk copy must begin at a multiple of 16 bytes") {
 struct LoadDump {
   LoadDump() {
     const auto read = evidence::read_core(TEST_DATA "/gpucore/load.nvcudmp.gz");
-    REQUIRE(std::holds_alternative<evidence::Testimony>(read));
+    REQUIRE(std::holds_alternative<evidence::CoreFacts>(read));
     std::ifstream file(TEST_DATA "/sass/far_load.sm90.txt");
-    testimony.failure = std::get<evidence::Testimony>(read).failure;
-    testimony.code = std::string(std::istreambuf_iterator<char>(file), {});
+    results.failure = std::get<evidence::CoreFacts>(read).failure;
+    results.code = std::string(std::istreambuf_iterator<char>(file), {});
     process.record.allocations.push_back(allocation(0x7f211fe00000));
     launch.ticks = 10;
     failure.process = &process;
@@ -350,12 +350,12 @@ struct LoadDump {
     diagnose::Device& device = report.findings.emplace_back().device.emplace();
     device.child = child;
     device.of_first_run = of_first_run;
-    device.exception = testimony.failure->exception_name;
-    add_access(report, {&failure}, testimony,
+    device.exception = results.failure->exception_name;
+    add_access(report, {&failure}, results,
                [](const session::Process&, std::uint32_t) { return std::pair<Location, symbolize::SourceStack>(); });
     return *report.findings.front().access;
   }
-  symbolize::DeviceTestimony testimony;
+  symbolize::ToolResults results;
   session::Process process;
   session::Operation launch;
   analyse::Failure failure;
@@ -412,21 +412,21 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
   process.record.allocations.clear();
   failure.again_process = &again;
   failure.again = &launch;
-  testimony.dump = "/session/confirm/7-5.gpucore";
+  results.dump = "/session/confirm/7-5.gpucore";
   REQUIRE(access_now(false).allocation);
   CHECK(access_now(false).distance == (std::uint64_t{1} << 40) - 4096);
   SUBCASE("but not if another process wrote it") {
-    testimony.dump = "/session/confirm/8-5.gpucore";
+    results.dump = "/session/confirm/8-5.gpucore";
     CHECK_FALSE(access_now(false).allocation);
   }
   // The code now reads the pointer from the memory of the first parameter.
   const auto replace = [this](std::string_view from, std::string_view to) {
-    testimony.code.replace(testimony.code.find(from), from.size(), to);
+    results.code.replace(results.code.find(from), from.size(), to);
   };
   replace("S2R R5, SR_TID.X", "LDC.64 R8, c[0x0][0x210]");
   replace("LDC.64 R2, c[0x0][0x210]", "LDG.E.64 R2, desc[UR4][R8.64]");
   replace("LDG.E R5,", "LDG.E R6,");
-  for (evidence::FailingWarp& warp : testimony.failure->state->warps) {
+  for (evidence::FailingWarp& warp : results.failure->state->warps) {
     for (evidence::FailingLane& lane : warp.lanes) lane.registers[5] = 0x8021;
   }
   again.record.allocations.push_back(LoadDump::allocation(0x80211fc00000));
@@ -438,7 +438,7 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
     REQUIRE(access.nearest);
     CHECK(access.nearest->address == 0x80211fc00000);
     CHECK(access.nearest->offset == 2 << 20);
-    testimony.dump = "/session/confirm/8-5.gpucore";
+    results.dump = "/session/confirm/8-5.gpucore";
     CHECK_FALSE(access_now(false).nearest);
   }
   SUBCASE("none if it is too far away") {
@@ -451,7 +451,7 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
     CHECK(access_now(false).relation == Relation::freed);
     CHECK(access_now(false).allocation->is_freed);
     CHECK_FALSE(access_now(false).nearest);
-    testimony.dump.clear();
+    results.dump.clear();
     CHECK(access_now(false).relation == Relation::unknown);
   }
 }

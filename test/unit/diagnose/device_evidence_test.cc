@@ -378,9 +378,9 @@ TEST_CASE("a dump that does not match leaves several candidates unchanged") {
 
 TEST_CASE("a dump does not outweigh a leading node of a graph") {
   Recorded recorded;
-  symbolize::DeviceTestimony testimony;
-  testimony.failure.emplace().exception_name = "Warp Illegal Address";
-  testimony.failure->kernel = "_Z4fillPii";
+  symbolize::ToolResults results;
+  results.failure.emplace().exception_name = "Warp Illegal Address";
+  results.failure->kernel = "_Z4fillPii";
   const session::GraphNode node;
   const session::StalePointer pointer;
   const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind,
@@ -393,7 +393,7 @@ TEST_CASE("a dump does not outweigh a leading node of a graph") {
     failure.candidates.front().node = led_by;
     std::vector<analyse::Failure> failures = {failure};
     symbolize::Symbolizer symbolizer(recorded.session);
-    diagnose::weigh_by_dump(failures, testimony, recorded.session, symbolizer);
+    diagnose::weigh_by_dump(failures, results, recorded.session, symbolizer);
     return failures[0].candidates.front().operation == &recorded.failing();
   };
   CHECK_FALSE(leads(nullptr, analyse::Kind::async_error));

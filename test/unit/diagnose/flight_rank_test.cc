@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/rank_divergence.h"
-#include "diagnose/rank_groups.h"
+#include "diagnose/communicator_groups.h"
 
 namespace flight_rank_test {
 

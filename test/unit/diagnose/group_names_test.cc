@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/rank_groups.h"
+#include "diagnose/communicator_groups.h"
 
 namespace group_names_test {
 

@@ -9,8 +9,8 @@
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_candidates.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -43,11 +43,11 @@ struct Run {
     failure.candidates = {{&failure.process->record.operations[0], "next", 3}};
     prepare(failure);
     std::vector<analyse::Failure> failures = {failure};
-    symbolize::DeviceTestimony testimony;
-    testimony.failure = shown;
-    testimony.of_first_run.emplace(&of, shown);
+    symbolize::ToolResults results;
+    results.failure = shown;
+    results.of_first_run.emplace(&of, shown);
     symbolize::Symbolizer symbolizer(session);
-    weigh_by_dump(failures, testimony, session, symbolizer);
+    weigh_by_dump(failures, results, session, symbolizer);
     return failures[0];
   }
   analyse::Failure weighed(auto prepare) { return weighed(session.processes[0], prepare); }
@@ -188,8 +188,8 @@ TEST_CASE("a dump that was requested in the run that hangs is used for its own p
   evidence::DumpedFailure spins;
   spins.kernel = "_Z4spinPiy";
   spins.threads = 32;
-  symbolize::DeviceTestimony testimony;
-  testimony.running_in_first_run[&session.processes[0]] = {spins};
+  symbolize::ToolResults results;
+  results.running_in_first_run[&session.processes[0]] = {spins};
   Finding hang;
   hang.hang.emplace().seconds = 60;
   hang.launch.emplace().mangled = spins.kernel;
@@ -198,7 +198,7 @@ TEST_CASE("a dump that was requested in the run that hangs is used for its own p
   analyse::Failure first, second;
   first.process = &session.processes[0];
   second.process = &session.processes[1];
-  add_device(report, session, {}, {&first, &second}, testimony);
+  add_device(report, session, {}, {&first, &second}, results);
   REQUIRE(report.findings[0].device);
   CHECK(report.findings[0].device->join == "running in this run, same kernel; the grid was not recorded");
   CHECK(report.findings[0].device->of_first_run);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 
 using namespace cudadiag::evidence;
 
@@ -66,7 +66,7 @@ TEST_CASE("a dump without its section table is truncated") {
 TEST_CASE("a compressed dump may not grow without limit") {
   const std::string packed = TEST_DATA "/gpucore/load.nvcudmp.gz";
   CHECK(refusal(packed, 300'000) == " unpacks to more than 300000 bytes");
-  CHECK(std::holds_alternative<Testimony>(read_core(packed, 308'524)));
+  CHECK(std::holds_alternative<CoreFacts>(read_core(packed, 308'524)));
 }
 
 TEST_CASE("an incomplete archive gives an incomplete dump") {

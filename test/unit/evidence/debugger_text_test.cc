@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "evidence/assertion_text.h"
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;
 
@@ -26,9 +26,9 @@ $2 = 0x7f21277a0a90
 
 DumpedFailure failure_of(const std::string& dump) {
   const auto read = read_core(std::string(TEST_DATA "/gpucore/") + dump);
-  REQUIRE(std::holds_alternative<Testimony>(read));
-  REQUIRE(std::get<Testimony>(read).failure);
-  return *std::get<Testimony>(read).failure;
+  REQUIRE(std::holds_alternative<CoreFacts>(read));
+  REQUIRE(std::get<CoreFacts>(read).failure);
+  return *std::get<CoreFacts>(read).failure;
 }
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -43,7 +43,7 @@ using Fields = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("cuda-gdb 13.0's output for an assertion, and for a stack overflow") {
-  const CrossCheck assertion = cross_check(failure_of("assert.nvcudmp"), debugger_testimony(R"(Opening GPU coredump: a
+  const CrossCheck assertion = cross_check(failure_of("assert.nvcudmp"), debugger_facts(R"(Opening GPU coredump: a
 [Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
 
 Assertion failed.
@@ -56,7 +56,7 @@ $2 = 0x7f912f7a0b80
   CHECK(assertion.same ==
         std::vector<std::string>{"exception", "kernel", "grid", "block size", "block", "thread", "line", "PC"});
   CHECK(assertion.different.empty());
-  const CrossCheck stack = cross_check(failure_of("stack.nvcudmp.gz"), debugger_testimony(R"(Opening GPU coredump: s
+  const CrossCheck stack = cross_check(failure_of("stack.nvcudmp.gz"), debugger_facts(R"(Opening GPU coredump: s
 [Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
 
 CUDA Exception: Warp Out-of-range Address
@@ -75,7 +75,7 @@ $2 = 0x7f54037a0ab0
 }
 
 TEST_CASE("a core dump as cuda-gdb shows it") {
-  const DebuggerTestimony said = debugger_testimony(kLoad);
+  const DebuggerFacts said = debugger_facts(kLoad);
   CHECK(said.exception == "Warp Illegal Address");
   CHECK(said.error_pc == 0x7f21277a0a70);
   CHECK(said.pc == 0x7f21277a0a90);
@@ -91,12 +91,12 @@ TEST_CASE("a core dump as cuda-gdb shows it") {
 }
 
 TEST_CASE("the debugger agrees with the dump") {
-  const CrossCheck check = cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony(kLoad));
+  const CrossCheck check = cross_check(failure_of("load.nvcudmp.gz"), debugger_facts(kLoad));
   CHECK(check.same == Fields{"exception", "kernel", "grid", "block size", "block", "thread", "line", "PC"});
   CHECK(check.different.empty());
-  CHECK(sentences(DebuggerWitness{"", check}) ==
+  CHECK(sentences(DebuggerCheck{"", check}) ==
         Fields{"cuda-gdb agrees: exception, kernel, grid, block size, block, thread, line, PC"});
-  CHECK(outcome(DebuggerWitness{"", check}) == "cuda-gdb agrees");
+  CHECK(outcome(DebuggerCheck{"", check}) == "cuda-gdb agrees");
 }
 
 TEST_CASE("every field that differs is shown with both values") {
@@ -115,7 +115,7 @@ TEST_CASE("every field that differs is shown with both values") {
        "PC 0x7f21277a0a80 instead of 0x7f21277a0a70"},
   };
   for (const auto& change : changes) {
-    const DebuggerWitness witness = debugger_witness(failure, replaced(kLoad, change.was, change.is), "");
+    const DebuggerCheck witness = debugger_check(failure, replaced(kLoad, change.was, change.is), "");
     CHECK(witness.check.same.size() == 7);
     REQUIRE(witness.check.different.size() == 1);
     CHECK(sentences(witness).front() == std::string("cuda-gdb differs: ") + change.sentence);
@@ -125,17 +125,17 @@ TEST_CASE("every field that differs is shown with both values") {
 
 TEST_CASE("what the debugger omits is not compared") {
   const CrossCheck check =
-      cross_check(failure_of("load.nvcudmp.gz"), debugger_testimony("CUDA Exception: Warp Illegal Address\n"));
+      cross_check(failure_of("load.nvcudmp.gz"), debugger_facts("CUDA Exception: Warp Illegal Address\n"));
   CHECK(check.same == Fields{"exception"});
   CHECK(check.different.empty());
   // The dump does not contain the grid of a warp that has exited.
-  const CrossCheck far = cross_check(failure_of("far.nvcudmp.gz"), debugger_testimony(kLoad));
+  const CrossCheck far = cross_check(failure_of("far.nvcudmp.gz"), debugger_facts(kLoad));
   for (const std::string& field : far.same) CHECK(field != "grid");
   for (const Difference& difference : far.different) CHECK(difference.field != "grid");
 }
 
 TEST_CASE("a trap has no code: the debugger names a signal") {
-  const DebuggerTestimony said = debugger_testimony(
+  const DebuggerFacts said = debugger_facts(
       "[Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (3,0,0), device 0, sm 124, warp 2, lane 3]\n"
       "\nThread 1 received signal SIGTRAP, Trace/breakpoint trap.\n"
       "#0  0x00007f21277a0a90 in trap_here(int*)<<<(1,1,1),(32,1,1)>>> () at cases.cu:21\n");
@@ -145,7 +145,7 @@ TEST_CASE("a trap has no code: the debugger names a signal") {
 }
 
 TEST_CASE("the exception of a signal, frames over several lines, clusters and device functions") {
-  const DebuggerTestimony said = debugger_testimony(
+  const DebuggerFacts said = debugger_facts(
       "Thread 1 \"bench\" received signal CUDA_EXCEPTION_6, Warp Misaligned Address.\n"
       "[Switching focus to CUDA kernel 0, grid 1399, cluster (4,0,0), block (0,1,15), thread (0,3,0), device 0, sm 0]\n"
       "#0  0x00007fff20cd8fe0 in _INTERNAL_7bc1cc71::copy<16, 0>\n"
@@ -168,7 +168,7 @@ TEST_CASE("both spellings mean the same kernel, but a different name does not") 
   DumpedFailure failure;
   const auto same = [&](const char* mangled, const std::string& spelt) {
     failure.kernel = mangled;
-    return cross_check(failure, debugger_testimony("#0  0x1 in " + spelt + "<<<(1,1,1),(1,1,1)>>> ()\n")).same ==
+    return cross_check(failure, debugger_facts("#0  0x1 in " + spelt + "<<<(1,1,1),(1,1,1)>>> ()\n")).same ==
            Fields{"kernel"};
   };
   CHECK(same("_Z8far_loadPi", "far_load(int*)"));
@@ -186,34 +186,34 @@ TEST_CASE("a line that the failing one was inlined into does not agree") {
   failure.witness = PcWitness::warp;
   failure.place.lines = {{"leaf", "/src/leaf.cuh", 8}, {"kernel", "/src/kernel.cu", 20}};
   const CrossCheck check =
-      cross_check(failure, debugger_testimony("The exception was triggered at PC 0x0  kernel()  (kernel.cu:20)\n"));
+      cross_check(failure, debugger_facts("The exception was triggered at PC 0x0  kernel()  (kernel.cu:20)\n"));
   REQUIRE(check.different.size() == 1);
   CHECK(check.different[0].there == "kernel.cu:20 (into which it was inlined)");
 }
 
 TEST_CASE("a debugger that failed is ignored, whatever it printed before") {
-  const DebuggerWitness witness = debugger_witness(failure_of("load.nvcudmp.gz"), kLoad, "signal 6");
+  const DebuggerCheck witness = debugger_check(failure_of("load.nvcudmp.gz"), kLoad, "signal 6");
   CHECK(sentences(witness) == Fields{"cuda-gdb failed on this dump (signal 6)"});
   CHECK(witness.check.same.empty());
   CHECK(outcome(witness) == "cuda-gdb failed");
-  CHECK(sentences(debugger_witness(failure_of("load.nvcudmp.gz"), "nothing of use\n", "")) ==
+  CHECK(sentences(debugger_check(failure_of("load.nvcudmp.gz"), "nothing of use\n", "")) ==
         Fields{"cuda-gdb reported nothing that can be compared"});
 }
 
 TEST_CASE("any text is handled, and only known forms are accepted") {
   for (const std::string& part : {std::string("(4294967296,1,1)"), std::string("(1,1)"), std::string("(-1,0,0)"),
                                   std::string("("), std::string("(1,1,1"), std::string(1 << 16, '(')}) {
-    const DebuggerTestimony said = debugger_testimony("[Current focus set to, block " + part + ", thread " + part +
-                                                      "]\n#0  k<<<" + part + "," + part + ">>> ()\n");
+    const DebuggerFacts said = debugger_facts("[Current focus set to, block " + part + ", thread " + part +
+                                              "]\n#0  k<<<" + part + "," + part + ">>> ()\n");
     CHECK(!said.block);
     CHECK(!said.grid);
   }
   const std::string text = kLoad;
   for (std::size_t size = 0; size < text.size(); ++size) {
-    debugger_testimony(text.substr(0, size));
-    debugger_testimony(text.substr(size));
+    debugger_facts(text.substr(0, size));
+    debugger_facts(text.substr(size));
   }
-  CHECK(debugger_testimony("CUDA Exception: " + std::string(1 << 20, 'x')).exception == "");
-  CHECK(debugger_testimony("#0  0x1 in " + std::string(5000, 'k') + "<<<(1,1,1),(1,1,1)>>> ()").kernel.size() == 4096);
-  CHECK(debugger_testimony(std::string(1 << 16, '#')).kernel == "");
+  CHECK(debugger_facts("CUDA Exception: " + std::string(1 << 20, 'x')).exception == "");
+  CHECK(debugger_facts("#0  0x1 in " + std::string(5000, 'k') + "<<<(1,1,1),(1,1,1)>>> ()").kernel.size() == 4096);
+  CHECK(debugger_facts(std::string(1 << 16, '#')).kernel == "");
 }

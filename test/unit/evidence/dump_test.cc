@@ -7,7 +7,7 @@
 #include <iterator>
 #include <random>
 
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;
@@ -16,21 +16,21 @@ namespace {
 
 using S = SampleSections;
 
-std::optional<Testimony> examined(const std::string& file) { return examine(Bytes(file.data(), file.size())); }
+std::optional<CoreFacts> examined(const std::string& file) { return examine(Bytes(file.data(), file.size())); }
 
-Testimony testimony_of(const ElfBuilder& dump) {
-  auto testimony = examined(dump.bytes());
-  REQUIRE(testimony);
-  return std::move(*testimony);
+CoreFacts facts_of(const ElfBuilder& dump) {
+  auto facts = examined(dump.bytes());
+  REQUIRE(facts);
+  return std::move(*facts);
 }
 
 // Checks the failure of the sample dump. `sm_knows`: the SM's row contains the failure and its message, which old
 // drivers do not write.
-void check_failure(const Testimony& testimony, bool sm_knows) {
-  CHECK(testimony.damaged == 0);
-  CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
-  REQUIRE(testimony.failure);
-  const DumpedFailure& f = *testimony.failure;
+void check_failure(const CoreFacts& facts, bool sm_knows) {
+  CHECK(facts.damaged == 0);
+  CHECK(facts.failed_sms.size() == (sm_knows ? 1 : 0));
+  REQUIRE(facts.failure);
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 14);
   CHECK(f.message == (sm_knows ? "too far" : ""));
   CHECK(f.kernel == "_Z6kernelPi");
@@ -63,24 +63,24 @@ void check_failure(const Testimony& testimony, bool sm_knows) {
   CHECK(f.callers[0].lines.at(0).line == 12);
 }
 
-void check_no_threads(const Testimony& testimony) {
-  REQUIRE(testimony.failure);
-  CHECK(testimony.failure->witness == PcWitness::sm);
-  CHECK(testimony.failure->kernel == "_Z6kernelPi");
-  CHECK_FALSE(testimony.failure->block);
-  CHECK_FALSE(testimony.failure->threads);
-  CHECK_FALSE(testimony.failure->grid);
+void check_no_threads(const CoreFacts& facts) {
+  REQUIRE(facts.failure);
+  CHECK(facts.failure->witness == PcWitness::sm);
+  CHECK(facts.failure->kernel == "_Z6kernelPi");
+  CHECK_FALSE(facts.failure->block);
+  CHECK_FALSE(facts.failure->threads);
+  CHECK_FALSE(facts.failure->grid);
 }
 
 }  // namespace
 
 TEST_CASE("rows of this driver, of the oldest one and of future ones") {
-  check_failure(testimony_of(sample_dump()), true);
-  check_failure(testimony_of(sample_dump(kOldestRows)), false);
-  check_failure(testimony_of(sample_dump(kFutureRows)), true);
+  check_failure(facts_of(sample_dump()), true);
+  check_failure(facts_of(sample_dump(kOldestRows)), false);
+  check_failure(facts_of(sample_dump(kFutureRows)), true);
 }
 
-TEST_CASE("tables in any order") { check_failure(testimony_of(sample_dump().reversed()), true); }
+TEST_CASE("tables in any order") { check_failure(facts_of(sample_dump().reversed()), true); }
 
 TEST_CASE("a count of sections that does not fit the file header") {
   std::string file = sample_dump().bytes();
@@ -89,9 +89,9 @@ TEST_CASE("a count of sections that does not fit the file header") {
   const std::string large = RowBuilder(24).u64(0, count).u32(8, 0).u32(8, count - 1u);
   file.replace(headers + 32, 12, large, 0, 12);
   file.replace(60, 4, std::string("\0\0\xff\xff", 4));
-  const auto testimony = examined(file);
-  REQUIRE(testimony);
-  check_failure(*testimony, true);
+  const auto facts = examined(file);
+  REQUIRE(facts);
+  check_failure(*facts, true);
 }
 
 TEST_CASE("files that are not GPU dumps") {
@@ -109,21 +109,21 @@ TEST_CASE("files that are not GPU dumps") {
 TEST_CASE("the PC comes from the warp, then from the SM, then from the thread") {
   ElfBuilder dump = sample_dump();
   dump.part(S::warps).data = RowBuilder(64).u64(0, 1).u32(8, 3).u32(12, 3).u32(16, 3);
-  CHECK(testimony_of(dump).failure->witness == PcWitness::sm);
-  CHECK(testimony_of(dump).failure->place.pc == kErrorPc);
+  CHECK(facts_of(dump).failure->witness == PcWitness::sm);
+  CHECK(facts_of(dump).failure->place.pc == kErrorPc);
 
   dump.part(S::sms).data = RowBuilder(96).u32(48, 1).u32(56, 14).u64(64, kErrorPc);
-  CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
-  CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
+  CHECK(facts_of(dump).failure->witness == PcWitness::thread);
+  CHECK(facts_of(dump).failure->place.pc == kDeepAddress + 0x20);
 
   // The PC is a host address, as in dumps of older drivers. The offset is then relative to the kernel, unless the
   // kernel had called a function.
   std::string& lanes = dump.part(S::lanes).data;
   lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
-  CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);
+  CHECK(facts_of(dump).failure->place.pc == kKernelAddress + 0x20);
   lanes.replace(92, 1, 1, '\1');
-  CHECK_FALSE(testimony_of(dump).failure->witness);
-  CHECK(testimony_of(dump).failure->kernel == "_Z6kernelPi");
+  CHECK_FALSE(facts_of(dump).failure->witness);
+  CHECK(facts_of(dump).failure->kernel == "_Z6kernelPi");
 }
 
 TEST_CASE("a thread after its call of the assertion handler failed at the call") {
@@ -132,8 +132,8 @@ TEST_CASE("a thread after its call of the assertion handler failed at the call")
   dump.part(S::warps).data = RowBuilder(64).u32(8, 3).u32(12, 3).u32(16, 3);
   dump.part(S::lanes).data =
       RowBuilder(112).u64(56, kKernelAddress + 0x40).u64(64, 0x40).u32(72, 1).u32(76, 1).u32(88, 12);
-  const Testimony testimony = testimony_of(dump);
-  const CodePlace& place = testimony.failure->place;
+  const CoreFacts facts = facts_of(dump);
+  const CodePlace& place = facts.failure->place;
   CHECK(place.pc == kKernelAddress + 0x40);
   CHECK(place.offset == 0x40);
   REQUIRE(place.lines.size() == 1);
@@ -155,27 +155,27 @@ TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on"
   const std::string never = RowBuilder(56).u32(16, 2).u32(20, 2).u32(32, 14);  // this lane is not in the warp's mask of
                                                                                // valid lanes
   dump.add({.name = "lane", .type = 0x8000000f, .data = lane + never, .entry_size = 56, .link = warps});
-  const Testimony testimony = testimony_of(dump);
-  CHECK(testimony.failure->block == Dim3{0, 0, 0});
-  CHECK(testimony.failure->thread == Dim3{0, 0, 0});
-  CHECK(testimony.failure->threads == 2);
-  CHECK(testimony.failure->blocks == 2);
+  const CoreFacts facts = facts_of(dump);
+  CHECK(facts.failure->block == Dim3{0, 0, 0});
+  CHECK(facts.failure->thread == Dim3{0, 0, 0});
+  CHECK(facts.failure->threads == 2);
+  CHECK(facts.failure->blocks == 2);
 }
 
 TEST_CASE("a requested dump has no failure") {
   ElfBuilder dump = sample_dump();
   dump.part(S::sms).data = std::string(96, '\0');
   dump.part(S::lanes).data = std::string(112, '\0');
-  const Testimony testimony = testimony_of(dump);
-  CHECK_FALSE(testimony.failure);
-  CHECK(testimony.damaged == 0);
+  const CoreFacts facts = facts_of(dump);
+  CHECK_FALSE(facts.failure);
+  CHECK(facts.damaged == 0);
 }
 
 TEST_CASE("a table with an impossible parent is ignored with everything below it, and counted") {
   const auto with = [](auto change) {
     ElfBuilder dump = sample_dump();
     change(dump);
-    return testimony_of(dump);
+    return facts_of(dump);
   };
   const auto link = [&with](std::uint32_t section, std::uint32_t to, std::uint32_t row) {
     return with([&](ElfBuilder& dump) {
@@ -184,12 +184,12 @@ TEST_CASE("a table with an impossible parent is ignored with everything below it
     });
   };
   // A bad link makes three tables unreadable: the CTAs, the warps in them, and the lanes in those warps.
-  for (const Testimony& testimony :
+  for (const CoreFacts& facts :
        {link(S::ctas, S::ctas, 0), link(S::ctas, S::lanes, 0), link(S::ctas, S::warps, 0), link(S::ctas, S::devices, 0),
         link(S::ctas, S::sms, 2), link(S::ctas, S::sms, 0xffffffff), link(S::ctas, 0, 0),
         link(S::ctas, 0xffffffff, 0)}) {
-    CHECK(testimony.damaged == 3);
-    check_no_threads(testimony);
+    CHECK(facts.damaged == 3);
+    check_no_threads(facts);
   }
   CHECK(link(S::sms, S::sms, 0).damaged == 4);
   CHECK_FALSE(link(S::sms, S::sms, 0).failure);
@@ -201,9 +201,9 @@ TEST_CASE("rows of impossible sizes") {
     ElfBuilder dump = sample_dump();
     dump.part(S::lanes).entry_size = size;
     CAPTURE(size);
-    const Testimony testimony = testimony_of(dump);
-    CHECK(testimony.damaged == 1);
-    check_no_threads(testimony);
+    const CoreFacts facts = facts_of(dump);
+    CHECK(facts.damaged == 1);
+    check_no_threads(facts);
   }
 }
 
@@ -218,22 +218,22 @@ TEST_CASE("sections that share their bytes are read no more often than separate 
   }
   const auto count = static_cast<std::uint16_t>((file.size() - headers) / 64);
   file.replace(60, 2, std::string(RowBuilder(2).u16(0, count)));
-  const auto testimony = examined(file);
-  REQUIRE(testimony);
-  REQUIRE(testimony->failure);
-  CHECK(testimony->failure->threads < 2000);
-  CHECK(testimony->damaged > 500);
+  const auto facts = examined(file);
+  REQUIRE(facts);
+  REQUIRE(facts->failure);
+  CHECK(facts->failure->threads < 2000);
+  CHECK(facts->damaged > 500);
 }
 
 TEST_CASE("a dump truncated anywhere gives what it contains") {
   const std::string file = sample_dump().bytes();
   std::size_t answered = 0;
   for (std::size_t size = 0; size < file.size(); ++size) {
-    const auto testimony = examined(file.substr(0, size));
-    CHECK(testimony.has_value() == (size >= 64));
-    if (!testimony) continue;
-    CHECK(testimony->damaged > 0);
-    answered += testimony->failure ? 1 : 0;
+    const auto facts = examined(file.substr(0, size));
+    CHECK(facts.has_value() == (size >= 64));
+    if (!facts) continue;
+    CHECK(facts->damaged > 0);
+    answered += facts->failure ? 1 : 0;
   }
   // The section headers are at the end of the file. The tables' headers come before the header of the section names, so
   // a slightly truncated file still has them.
@@ -255,11 +255,11 @@ TEST_CASE("a dump without devices or SMs is not complete") {
   for (const std::uint32_t section : {S::devices, S::sms}) {
     ElfBuilder dump = sample_dump();
     dump.part(section).type = 1;
-    const Testimony testimony = testimony_of(dump);
-    CHECK_FALSE(testimony.failure);
-    CHECK(testimony.damaged > 0);
+    const CoreFacts facts = facts_of(dump);
+    CHECK_FALSE(facts.failure);
+    CHECK(facts.damaged > 0);
   }
-  CHECK(testimony_of(ElfBuilder(4)).damaged == 2);
+  CHECK(facts_of(ElfBuilder(4)).damaged == 2);
 }
 
 TEST_CASE("a dump with any bit flipped is answered or declined") {

@@ -1,7 +1,7 @@
 // Tests the state of failed threads in hand-built dumps.
 #include <doctest/doctest.h>
 
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;
@@ -13,10 +13,10 @@ constexpr std::uint32_t kKind = 0x80000000;
 
 DumpedFailure failure_of(const ElfBuilder& dump) {
   const std::string file = dump.bytes();
-  auto testimony = examine(Bytes(file.data(), file.size()));
-  REQUIRE(testimony);
-  REQUIRE(testimony->failure);
-  return std::move(*testimony->failure);
+  auto facts = examine(Bytes(file.data(), file.size()));
+  REQUIRE(facts);
+  REQUIRE(facts->failure);
+  return std::move(*facts->failure);
 }
 
 // Builds the sample dump, whose second lane failed. Adds sections about that lane, as drivers since r400 write them.

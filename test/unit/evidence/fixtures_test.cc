@@ -1,22 +1,22 @@
 // Tests dumps from an H200 (data/gpucore). The expected values come from NVIDIA's debugger, and from the registers.
 #include <doctest/doctest.h>
 
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/testimony.h"
 
 using namespace cudadiag::evidence;
 
 namespace {
 
-Testimony read_fixture(const std::string& name) {
+CoreFacts read_fixture(const std::string& name) {
   auto read = read_core(std::string(TEST_DATA "/gpucore/") + name);
-  REQUIRE(std::holds_alternative<Testimony>(read));
-  Testimony testimony = std::get<Testimony>(std::move(read));
-  CHECK(testimony.damaged == 0);
-  CHECK(testimony.devices == std::vector<std::string>{"0: NVIDIA H200, sm_90"});
-  CHECK(testimony.versions == "driver 580.159, CUDA 13.0");
-  REQUIRE(testimony.failure);
-  return testimony;
+  REQUIRE(std::holds_alternative<CoreFacts>(read));
+  CoreFacts facts = std::get<CoreFacts>(std::move(read));
+  CHECK(facts.damaged == 0);
+  CHECK(facts.devices == std::vector<std::string>{"0: NVIDIA H200, sm_90"});
+  CHECK(facts.versions == "driver 580.159, CUDA 13.0");
+  REQUIRE(facts.failure);
+  return facts;
 }
 
 // Checks that the place is at `line` of cases.cu, and not in an inlined function. All dumps but two are from cases.cu.
@@ -54,9 +54,9 @@ void check_code(const DumpedFailure& failure, std::size_t size, std::uint64_t of
 }  // namespace
 
 TEST_CASE("an assertion has no error PC, so the thread's is used, after the call of the handler") {
-  const Testimony testimony = read_fixture("assert.nvcudmp");
-  const DumpedFailure& f = *testimony.failure;
-  CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
+  const CoreFacts facts = read_fixture("assert.nvcudmp");
+  const DumpedFailure& f = *facts.failure;
+  CHECK(facts.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 12);
   CHECK(f.exception_name == "Warp Assert");
   CHECK(f.kernel == "_Z15assert_positivePKi");
@@ -75,9 +75,9 @@ TEST_CASE("an assertion has no error PC, so the thread's is used, after the call
 }
 
 TEST_CASE("a bad load") {
-  const Testimony testimony = read_fixture("load.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
-  CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
+  const CoreFacts facts = read_fixture("load.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
+  CHECK(facts.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 14);
   CHECK(f.exception_name == "Warp Illegal Address");
   CHECK(f.kernel == "_Z8far_loadPi");
@@ -120,8 +120,8 @@ TEST_CASE("a bad load") {
 }
 
 TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
-  const Testimony testimony = read_fixture("misaligned.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
+  const CoreFacts facts = read_fixture("misaligned.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 6);
   CHECK(f.exception_name == "Warp Misaligned Address");
   CHECK(f.kernel == "_Z16misaligned_storePc");
@@ -139,8 +139,8 @@ TEST_CASE("a misaligned store: the thread has advanced by one instruction") {
 // The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`. Its fourth instruction
 // was overwritten with ones. It is the only launch of its process.
 TEST_CASE("an illegal instruction") {
-  const Testimony testimony = read_fixture("illegal.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
+  const CoreFacts facts = read_fixture("illegal.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 4);
   CHECK(f.exception_name == "Warp Illegal Instruction");
   CHECK(f.kernel == "good");
@@ -163,8 +163,8 @@ TEST_CASE("an illegal instruction") {
 // The dump of torch.nn.Embedding with an index out of range, in PyTorch 2.11. The kernel's code has no line
 // information.
 TEST_CASE("an assertion in PyTorch's own code") {
-  const Testimony testimony = read_fixture("pytorch.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
+  const CoreFacts facts = read_fixture("pytorch.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 12);
   CHECK(f.exception_name == "Warp Assert");
   CHECK(f.kernel.starts_with("_ZN2at6native24vectorized_gather_kernelILi16ElEE"));
@@ -183,9 +183,9 @@ TEST_CASE("an assertion in PyTorch's own code") {
 }
 
 TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
-  const Testimony testimony = read_fixture("trap.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
-  CHECK(testimony.failed_sms.empty());
+  const CoreFacts facts = read_fixture("trap.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
+  CHECK(facts.failed_sms.empty());
   CHECK(f.exception == 0);
   CHECK(f.exception_name == "Trap Instruction");
   CHECK(f.kernel == "_Z9trap_herePi");
@@ -202,8 +202,8 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
 }
 
 TEST_CASE("a stack overflow: the store, where the thread is now, and its six frames") {
-  const Testimony testimony = read_fixture("stack.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
+  const CoreFacts facts = read_fixture("stack.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
   CHECK(f.kernel == "_Z14overflow_stackPi");
@@ -228,8 +228,8 @@ TEST_CASE("a stack overflow: the store, where the thread is now, and its six fra
 }
 
 TEST_CASE("shared memory out of range") {
-  const Testimony testimony = read_fixture("shared.nvcudmp.gz");
-  const DumpedFailure& f = *testimony.failure;
+  const CoreFacts facts = read_fixture("shared.nvcudmp.gz");
+  const DumpedFailure& f = *facts.failure;
   CHECK(f.exception == 5);
   CHECK(f.exception_name == "Warp Out-of-range Address");
   CHECK(f.kernel == "_Z19shared_out_of_rangePii");
@@ -257,9 +257,9 @@ TEST_CASE("stores whose warps had exited: only what the SM says, and nothing inv
                      {"freed.nvcudmp.gz", {124}, "_Z4fillPii", 0x7fa6db7a0060, 0x60, 8}};
   for (const auto& dump : dumps) {
     CAPTURE(dump.name);
-    const Testimony testimony = read_fixture(dump.name);
-    const DumpedFailure& f = *testimony.failure;
-    CHECK(testimony.failed_sms == dump.sms);
+    const CoreFacts facts = read_fixture(dump.name);
+    const DumpedFailure& f = *facts.failure;
+    CHECK(facts.failed_sms == dump.sms);
     CHECK(f.exception == 14);
     CHECK(f.exception_name == "Warp Illegal Address");
     CHECK(f.device == 0);

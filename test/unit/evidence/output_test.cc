@@ -1,20 +1,20 @@
 #include <doctest/doctest.h>
 
+#include "evidence/core_facts.h"
 #include "evidence/core_text.h"
-#include "evidence/testimony.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;
 
 namespace {
 
-Testimony sample() {
+CoreFacts sample() {
   const std::string file = sample_dump().bytes();
   return *examine(Bytes(file.data(), file.size()));
 }
 
 // Builds the state after a failed store in code without line information. The warp of the store has exited.
-Testimony exited() {
+CoreFacts exited() {
   DumpedFailure failure;
   failure.exception = 14;
   failure.exception_name = "Warp Illegal Address";
@@ -22,12 +22,12 @@ Testimony exited() {
   failure.witness = PcWitness::sm;
   failure.place = {.pc = 0x1010, .function = "_Z4fillPii", .offset = 0x10};
   failure.kernel = "_Z4fillPii";
-  Testimony testimony;
-  testimony.devices = {"0: GPU"};
-  testimony.failed_sms = {5, 9};
-  testimony.failure = failure;
-  testimony.damaged = 1;
-  return testimony;
+  CoreFacts facts;
+  facts.devices = {"0: GPU"};
+  facts.failed_sms = {5, 9};
+  facts.failure = failure;
+  facts.damaged = 1;
+  return facts;
 }
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -75,7 +75,7 @@ Damaged 1 part of the dump could not be read
 }
 
 TEST_CASE("the text names the instruction before a trap, and the depth of recursion") {
-  Testimony testimony;
+  CoreFacts facts;
   DumpedFailure failure;
   failure.exception_name = "Trap Instruction";
   failure.witness = PcWitness::thread;
@@ -83,15 +83,15 @@ TEST_CASE("the text names the instruction before a trap, and the depth of recurs
       .pc = 0x60, .function = "k", .offset = 0x60, .lines = {{.function = "k", .file = "a.cu", .line = 21}}};
   failure.trap = SourceLine{.function = "k", .file = "a.cu", .line = 20};
   failure.callers = {{.pc = 0x90, .function = "k", .offset = 0x90}, {.pc = 0x90, .function = "k", .offset = 0x90}};
-  testimony.failure = failure;
-  const std::string text = joined(describe(testimony));
+  facts.failure = failure;
+  const std::string text = joined(describe(facts));
   CHECK(text.find("Line    a.cu:21\nTrap    a.cu:20, the preceding instruction\n") != std::string::npos);
   CHECK(text.find("from    k+0x90 (2 times)\n") != std::string::npos);
 }
 
 TEST_CASE("a dump without a failure") {
   CHECK(joined(describe({})) == "No exception: this dump was requested, not caused by a failure\n");
-  Testimony damaged;
+  CoreFacts damaged;
   damaged.damaged = 2;
   CHECK(joined(describe(damaged)) ==
         "No exception in the parts that could be read\nDamaged 2 parts of the dump could not be read\n");
@@ -179,9 +179,9 @@ TEST_CASE("JSON has null for unknown values") {
 }
 
 TEST_CASE("arbitrary names stay valid JSON") {
-  Testimony testimony = exited();
-  testimony.failure->kernel = "\xff\"\n";
-  CHECK(write_json(testimony).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
+  CoreFacts facts = exited();
+  facts.failure->kernel = "\xff\"\n";
+  CHECK(write_json(facts).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
 }
 
 TEST_CASE("exceptions have the debugger's names") {
@@ -194,7 +194,7 @@ TEST_CASE("exceptions have the debugger's names") {
 }
 
 TEST_CASE("JSON contains the debugger's answer if it was asked") {
-  const auto member = [](const DebuggerWitness& witness) {
+  const auto member = [](const DebuggerCheck& witness) {
     const std::string json = write_json(exited(), "", &witness);
     return json.substr(json.find("\"cuda_gdb\""));
   };

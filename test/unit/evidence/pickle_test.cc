@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "evidence/flight_document.h"
+#include "evidence/pickle_document.h"
 #include "unit/evidence/pickle_builder.h"
 
 using namespace cudadiag;

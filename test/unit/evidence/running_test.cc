@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
+#include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "evidence/core_text.h"
-#include "evidence/testimony.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;
@@ -42,11 +42,11 @@ ElfBuilder many_grids(std::uint32_t count) {
 }
 
 // Returns the content of a dump that cudadiag requested: a kernel is running, and nothing has failed.
-Testimony asked_for() {
+CoreFacts asked_for() {
   const std::string file = sample_dump().bytes();
-  Testimony testimony;
-  testimony.running = running(file);
-  return testimony;
+  CoreFacts facts;
+  facts.running = running(file);
+  return facts;
 }
 
 }  // namespace
@@ -107,26 +107,26 @@ TEST_CASE("very many threads in very many functions") {
 }
 
 TEST_CASE("a requested dump says what was running") {
-  const Testimony testimony = asked_for();
-  const auto lines = describe(testimony, "");
+  const CoreFacts facts = asked_for();
+  const auto lines = describe(facts, "");
   REQUIRE(lines.size() >= 4);
   CHECK(lines[0] == "No exception: this dump was requested, not caused by a failure");
   CHECK(lines[1] == "Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711");
   CHECK(lines[2] == "Running 2 threads of 1 block");
   CHECK(lines[3].starts_with("Stopped "));
-  CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
+  CHECK(write_json(facts, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 
 // The dump was requested from an H200 through the driver's pipe. NVIDIA's debugger shows kernel spin, grid 4, with
 // (1,1,1) blocks of (64,1,1) threads. One warp is at spin.cuh:8 with PC ...a60, and the other is 16 bytes earlier.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
-  REQUIRE(std::holds_alternative<Testimony>(read));
-  const auto& testimony = std::get<Testimony>(read);
-  CHECK(!testimony.failure);
-  CHECK(testimony.damaged == 0);
-  REQUIRE(testimony.running.size() == 1);
-  const RunningKernel& kernel = testimony.running[0];
+  REQUIRE(std::holds_alternative<CoreFacts>(read));
+  const auto& facts = std::get<CoreFacts>(read);
+  CHECK(!facts.failure);
+  CHECK(facts.damaged == 0);
+  REQUIRE(facts.running.size() == 1);
+  const RunningKernel& kernel = facts.running[0];
   CHECK(kernel.kernel == "_Z4spinPiy");
   CHECK(kernel.grid_id == 4);
   CHECK(kernel.grid == Dim3{1, 1, 1});
@@ -148,11 +148,11 @@ TEST_CASE("a kernel that waits for time to pass") {
 // the fourth one. NVIDIA's debugger gives the line after the barrier for them.
 TEST_CASE("threads that wait at a barrier are at its line") {
   const auto read = read_core(TEST_DATA "/gpucore/barrier.nvcudmp.gz");
-  REQUIRE(std::holds_alternative<Testimony>(read));
-  const auto& testimony = std::get<Testimony>(read);
-  REQUIRE(testimony.running.size() == 1);
-  REQUIRE(!testimony.running[0].places.empty());
-  const RunningPlace& most = testimony.running[0].places[0];
+  REQUIRE(std::holds_alternative<CoreFacts>(read));
+  const auto& facts = std::get<CoreFacts>(read);
+  REQUIRE(facts.running.size() == 1);
+  REQUIRE(!facts.running[0].places.empty());
+  const RunningPlace& most = facts.running[0].places[0];
   CHECK(most.threads == 96);
   CHECK(most.thread == Dim3{0, 0, 0});
   REQUIRE(!most.place.lines.empty());
@@ -161,15 +161,15 @@ TEST_CASE("threads that wait at a barrier are at its line") {
 
 TEST_CASE("a stream that waits for a value has no kernel running") {
   const auto read = read_core(TEST_DATA "/gpucore/idle.nvcudmp.gz");
-  REQUIRE(std::holds_alternative<Testimony>(read));
-  CHECK(!std::get<Testimony>(read).failure);
-  CHECK(std::get<Testimony>(read).running.empty());
+  REQUIRE(std::holds_alternative<CoreFacts>(read));
+  CHECK(!std::get<CoreFacts>(read).failure);
+  CHECK(std::get<CoreFacts>(read).running.empty());
 }
 
 TEST_CASE("a dump without running kernels says so") {
-  Testimony testimony;
-  testimony.devices = {"0: GPU"};
-  CHECK(describe(testimony, "") ==
+  CoreFacts facts;
+  facts.devices = {"0: GPU"};
+  CHECK(describe(facts, "") ==
         std::vector<std::string>{"No exception: this dump was requested, not caused by a failure",
                                  "Kernel  none was running", "Device  0: GPU"});
 }

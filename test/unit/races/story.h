@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "races/happens_before.h"
 #include "races/history.h"
-#include "races/order.h"
 
 namespace cudadiag::races {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sass/flow.h"
+#include "sass/control_flow.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -1,7 +1,7 @@
 // Which bytes of a tensor or an image a followed launch uses: bulk copies of boxes, textures and surfaces.
 #include <algorithm>
 
-#include "sass/followed_launch.h"
+#include "sass/symbolic_execution.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -91,7 +91,7 @@ class Document {
   std::uint32_t root_ = 0;
 };
 
-// Parses the document's bytes as a pickle (see flight_document.cc), and adds the values to the document, which must be
+// Parses the document's bytes as a pickle (see pickle_document.cc), and adds the values to the document, which must be
 // empty. If the pickle is rejected, returns the reason as a clause: "it ends within a value".
 std::optional<std::string> read_pickle(Document& document);
 // The same for JSON.

@@ -1,5 +1,5 @@
 // Tests how an address relates to memory: each relation, and the nearest case that has another one.
-#include "diagnose/facts/where_is.h"
+#include "diagnose/facts/address_relation.h"
 
 #include <doctest/doctest.h>
 

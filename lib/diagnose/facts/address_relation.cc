@@ -1,4 +1,4 @@
-#include "diagnose/facts/where_is.h"
+#include "diagnose/facts/address_relation.h"
 
 #include <algorithm>
 

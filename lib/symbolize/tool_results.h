@@ -8,21 +8,21 @@
 #include <vector>
 
 #include "evidence/assertion_text.h"
+#include "evidence/core_facts.h"
 #include "evidence/sanitizer_text.h"
-#include "evidence/testimony.h"
 #include "session/session.h"
 
 namespace cudadiag::symbolize {
 
 // Another tool's result, as text for the report.
-struct WitnessWords {
+struct ToolWords {
   std::string outcome;                 // the result in a few words
   std::vector<std::string> sentences;  // differences first
   bool in_doubt = false;               // the tool disagrees, or it failed
 };
 
 // A rerun under compute-sanitizer.
-struct SanitizerTestimony {
+struct SanitizerResult {
   std::vector<std::string> kernels;  // mangled names of the kernels that it checked
   evidence::SanitizerLog log;
   std::string failed;  // how the tool failed without a result, such as "signal 11"; otherwise empty
@@ -34,7 +34,7 @@ struct Printed {
   std::vector<evidence::Assertion> assertions;
 };
 
-struct DeviceTestimony {
+struct ToolResults {
   bool device_pass = false;  // a device pass ran, or the first run left a core dump
   // Failures from core dumps of the first run's processes.
   std::map<const session::Process*, evidence::DumpedFailure> of_first_run;
@@ -47,8 +47,8 @@ struct DeviceTestimony {
   std::optional<evidence::DumpedFailure> failure;
   std::string code;                              // nvdisasm's text of the failing kernel; empty if unknown
   std::vector<evidence::DumpedFailure> running;  // as above, in a rerun
-  std::optional<WitnessWords> debugger;          // cuda-gdb's result for `dump`
-  std::optional<SanitizerTestimony> sanitizer;   // from the last sanitize pass
+  std::optional<ToolWords> debugger;             // cuda-gdb's result for `dump`
+  std::optional<SanitizerResult> sanitizer;      // from the last sanitize pass
   std::vector<Printed> printed;                  // from the device pass, then from the other passes, latest first
 };
 
@@ -56,7 +56,7 @@ inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
 // Reads the core dumps of the first run or, if they show no failure, the last device pass of `session`. Also reads the
 // output of the other reruns.
-DeviceTestimony device_testimony(const session::Session& session);
+ToolResults tool_results(const session::Session& session);
 
 // Returns why an external program has no result: "time limit", "signal 6", "status 1".
 std::string how_it_failed(const session::ProcessEnd& end, const std::string& cut_short);

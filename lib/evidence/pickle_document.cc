@@ -1,4 +1,4 @@
-#include "evidence/flight_document.h"
+#include "evidence/pickle_document.h"
 
 #include <fmt/core.h>
 

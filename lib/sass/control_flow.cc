@@ -1,4 +1,4 @@
-#include "sass/flow.h"
+#include "sass/control_flow.h"
 
 #include <algorithm>
 #include <numeric>

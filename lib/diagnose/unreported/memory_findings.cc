@@ -1,4 +1,4 @@
-#include "diagnose/unreported/misused_memory.h"
+#include "diagnose/unreported/memory_findings.h"
 
 #include <fmt/core.h>
 

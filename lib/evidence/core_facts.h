@@ -124,7 +124,7 @@ struct RunningKernel : DumpedKernel {
   std::vector<RunningPlace> places;       // most threads first; further places are omitted
 };
 
-struct Testimony {
+struct CoreFacts {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // SMs that report an exception
@@ -133,7 +133,7 @@ struct Testimony {
   std::uint64_t damaged = 0;              // how many invalid parts were ignored
 };
 
-std::optional<Testimony> examine(Bytes file);
+std::optional<CoreFacts> examine(Bytes file);
 
 inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can run at once
 

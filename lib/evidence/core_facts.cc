@@ -1,4 +1,4 @@
-#include "evidence/testimony.h"
+#include "evidence/core_facts.h"
 
 #include <algorithm>
 #include <functional>
@@ -473,20 +473,20 @@ std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& c
   return Search(dump, code).run();
 }
 
-std::optional<Testimony> examine(Bytes file) {
+std::optional<CoreFacts> examine(Bytes file) {
   auto dump = Dump::read(file);
   if (!dump) return std::nullopt;
-  Testimony testimony;
-  for (const Device& device : dump->devices) testimony.devices.push_back(described(device));
-  if (dump->metadata) testimony.versions = described(*dump->metadata);
+  CoreFacts facts;
+  for (const Device& device : dump->devices) facts.devices.push_back(described(device));
+  if (dump->metadata) facts.versions = described(*dump->metadata);
   for (const Sm& sm : dump->sms) {
-    if (sm.exception != 0) testimony.failed_sms.push_back(sm.id);
+    if (sm.exception != 0) facts.failed_sms.push_back(sm.id);
   }
   const DeviceCode code(dump->code, dump->budget());
-  testimony.failure = Examination(*dump, code).failure();
-  if (!testimony.failure) testimony.running = running_kernels(*dump, code);
-  testimony.damaged = dump->budget().damaged();
-  return testimony;
+  facts.failure = Examination(*dump, code).failure();
+  if (!facts.failure) facts.running = running_kernels(*dump, code);
+  facts.damaged = dump->budget().damaged();
+  return facts;
 }
 
 }  // namespace cudadiag::evidence

@@ -6,8 +6,8 @@
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
-#include "symbolize/device_testimony.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -20,7 +20,7 @@ void add_environment(Diagnosis& report, const session::Session& session);
 void add_processes(Diagnosis& report, const session::Session& session);
 // Call this after the findings are complete, because the outcome of a pass depends on them.
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
-                const symbolize::DeviceTestimony& testimony);
+                const symbolize::ToolResults& results);
 // Adds each note once. Call this after all findings are resolved, because resolving adds the symbolizer's notes.
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);

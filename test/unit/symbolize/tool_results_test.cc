@@ -1,4 +1,4 @@
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ constexpr const char* kAssertionLine =
 class Recorded {
  public:
   Recorded() {
-    session.folder = fs::temp_directory_path() / ("device-testimony-" + std::to_string(::getpid()));
+    session.folder = fs::temp_directory_path() / ("device-results-" + std::to_string(::getpid()));
     add("record", "record");
   }
   ~Recorded() { fs::remove_all(session.folder); }
@@ -52,12 +52,12 @@ TEST_CASE("a failed assertion has the dump's data and the program's text") {
   Recorded recorded;
   recorded.add("confirm", "confirm", "a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `other` failed.\n");
   recorded.add_device("assert.nvcudmp", "642.gpucore", kAssertionLine);
-  const DeviceTestimony testimony = device_testimony(recorded.session);
-  CHECK(testimony.device_pass);
-  CHECK(testimony.dump == (recorded.session.folder / "device/642.gpucore").string());
-  CHECK(testimony.unreadable == "");
-  REQUIRE(testimony.failure);
-  const evidence::DumpedFailure& failure = *testimony.failure;
+  const ToolResults results = tool_results(recorded.session);
+  CHECK(results.device_pass);
+  CHECK(results.dump == (recorded.session.folder / "device/642.gpucore").string());
+  CHECK(results.unreadable == "");
+  REQUIRE(results.failure);
+  const evidence::DumpedFailure& failure = *results.failure;
   CHECK(failure.exception_name == "Warp Assert");
   CHECK(failure.asserted());
   CHECK(failure.place.function == "_Z15assert_positivePKi");
@@ -74,42 +74,42 @@ TEST_CASE("a failed assertion has the dump's data and the program's text") {
   CHECK(failure.grid == Dim3{2, 1, 1});
   CHECK(failure.block_dim == Dim3{32, 1, 1});
   CHECK(failure.grid_id == 3u);
-  REQUIRE(testimony.printed.size() == 2);
-  CHECK(testimony.printed[0].pass == "device");
-  REQUIRE(testimony.printed[0].assertions.size() == 1);
-  CHECK(testimony.printed[0].assertions[0].condition == "p[threadIdx.x] > 0");
-  CHECK(testimony.printed[1].pass == "confirm");
+  REQUIRE(results.printed.size() == 2);
+  CHECK(results.printed[0].pass == "device");
+  REQUIRE(results.printed[0].assertions.size() == 1);
+  CHECK(results.printed[0].assertions[0].condition == "p[threadIdx.x] > 0");
+  CHECK(results.printed[1].pass == "confirm");
 }
 
 TEST_CASE("a warp that has exited leaves no block, thread or grid") {
   Recorded recorded;
   recorded.add_device("far.nvcudmp.gz", "core.gz");
-  const DeviceTestimony testimony = device_testimony(recorded.session);
-  REQUIRE(testimony.failure);
-  CHECK_FALSE(testimony.failure->asserted());
-  CHECK(testimony.failure->place.lines.at(0).line == 15);
-  CHECK_FALSE(testimony.failure->block);
-  CHECK_FALSE(testimony.failure->thread);
-  CHECK_FALSE(testimony.failure->threads);
-  CHECK_FALSE(testimony.failure->grid);
-  CHECK(testimony.failure->kernel == "_Z9far_storePi");
+  const ToolResults results = tool_results(recorded.session);
+  REQUIRE(results.failure);
+  CHECK_FALSE(results.failure->asserted());
+  CHECK(results.failure->place.lines.at(0).line == 15);
+  CHECK_FALSE(results.failure->block);
+  CHECK_FALSE(results.failure->thread);
+  CHECK_FALSE(results.failure->threads);
+  CHECK_FALSE(results.failure->grid);
+  CHECK(results.failure->kernel == "_Z9far_storePi");
 }
 
 TEST_CASE("no rerun, no dump, and an unreadable dump") {
   Recorded recorded;
-  CHECK_FALSE(device_testimony(recorded.session).device_pass);
+  CHECK_FALSE(tool_results(recorded.session).device_pass);
   recorded.add("device", "device").cut_short = session::CutShort::time_limit;
-  DeviceTestimony testimony = device_testimony(recorded.session);
-  CHECK(testimony.device_pass);
-  CHECK(testimony.dump == "");
-  CHECK(testimony.cut_short == "time limit");
-  CHECK_FALSE(testimony.failure);
+  ToolResults results = tool_results(recorded.session);
+  CHECK(results.device_pass);
+  CHECK(results.dump == "");
+  CHECK(results.cut_short == "time limit");
+  CHECK_FALSE(results.failure);
   session::Pass& pass = recorded.session.manifest.passes.back();
   pass.dump = "gone.gpucore";
-  CHECK(device_testimony(recorded.session).unreadable.find("gone.gpucore cannot be read") != std::string::npos);
+  CHECK(tool_results(recorded.session).unreadable.find("gone.gpucore cannot be read") != std::string::npos);
   pass.dump = "7.gpucore";
   std::ofstream(recorded.session.folder / "device/7.gpucore") << "no dump";
-  CHECK(device_testimony(recorded.session).unreadable.find("is not a GPU core dump") != std::string::npos);
+  CHECK(tool_results(recorded.session).unreadable.find("is not a GPU core dump") != std::string::npos);
 }
 
 TEST_CASE("a manifest cannot lead out of its session") {
@@ -118,22 +118,22 @@ TEST_CASE("a manifest cannot lead out of its session") {
   session::Pass& pass = recorded.session.manifest.passes.back();
   for (const char* dump : {"../device/642.gpucore", "..", "/etc/passwd"}) {
     pass.dump = dump;
-    const DeviceTestimony testimony = device_testimony(recorded.session);
-    CHECK(testimony.dump == "");
-    CHECK_FALSE(testimony.failure);
-    CHECK(testimony.printed.size() == 1);
+    const ToolResults results = tool_results(recorded.session);
+    CHECK(results.dump == "");
+    CHECK_FALSE(results.failure);
+    CHECK(results.printed.size() == 1);
   }
   pass.folder = "confirm/../device";
-  CHECK(device_testimony(recorded.session).printed.empty());
+  CHECK(tool_results(recorded.session).printed.empty());
 }
 
 TEST_CASE("assertions come from an earlier rerun if the device pass printed none") {
   Recorded recorded;
   recorded.add("confirm", "confirm", kAssertionLine);
   recorded.add_device("assert.nvcudmp", "642.gpucore", "nothing\n");
-  const DeviceTestimony testimony = device_testimony(recorded.session);
-  REQUIRE(testimony.printed.size() == 1);
-  CHECK(testimony.printed[0].pass == "confirm");
+  const ToolResults results = tool_results(recorded.session);
+  REQUIRE(results.printed.size() == 1);
+  CHECK(results.printed[0].pass == "confirm");
 }
 
 TEST_CASE("a session that is still being written is read in its current folder") {
@@ -143,11 +143,11 @@ TEST_CASE("a session that is still being written is read in its current folder")
   std::ofstream(folder / "device" / session::kCodeFile) << "LDG.E R0, [R2.64]";
   const std::string whole = folder.string() + session::kIncomplete;
   fs::rename(folder, whole);
-  const DeviceTestimony testimony = device_testimony(recorded.session);
+  const ToolResults results = tool_results(recorded.session);
   fs::rename(whole, folder);
-  REQUIRE(testimony.failure);
-  CHECK(testimony.code == "LDG.E R0, [R2.64]");
-  CHECK(testimony.printed.size() == 1);
+  REQUIRE(results.failure);
+  CHECK(results.code == "LDG.E R0, [R2.64]");
+  CHECK(results.printed.size() == 1);
 }
 
 TEST_CASE("a report names the path that a core dump has after the run") {
@@ -157,11 +157,11 @@ TEST_CASE("a report names the path that a core dump has after the run") {
   std::ofstream(folder / "device/7.gpucore") << "no dump";
   const std::string whole = folder.string() + session::kIncomplete, dump = (folder / "device/7.gpucore").string();
   fs::rename(folder, whole);
-  DeviceTestimony testimony = device_testimony(recorded.session);
-  CHECK(testimony.unreadable == dump + " is not a GPU core dump");
-  CHECK(testimony.dump == dump);
+  ToolResults results = tool_results(recorded.session);
+  CHECK(results.unreadable == dump + " is not a GPU core dump");
+  CHECK(results.dump == dump);
   fs::remove(fs::path(whole) / "device/7.gpucore");
-  testimony = device_testimony(recorded.session);
+  results = tool_results(recorded.session);
   fs::rename(whole, folder);
-  CHECK(testimony.unreadable == dump + " cannot be read: No such file or directory");
+  CHECK(results.unreadable == dump + " cannot be read: No such file or directory");
 }

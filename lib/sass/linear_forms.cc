@@ -1,4 +1,4 @@
-#include "sass/forms.h"
+#include "sass/linear_forms.h"
 
 #include <algorithm>
 #include <cstdlib>

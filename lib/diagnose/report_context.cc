@@ -1,4 +1,4 @@
-#include "diagnose/report_frame.h"
+#include "diagnose/report_context.h"
 
 #include <fmt/core.h>
 
@@ -147,22 +147,22 @@ std::string races_text(const std::optional<session::Races>& races) {
   return fmt::format("{} race{}", count, count == 1 ? "" : "s");
 }
 
-DumpState dump_state(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
+DumpState dump_state(const session::Pass& device, const symbolize::ToolResults& results) {
   if (device.dump.empty()) {
-    return testimony.unfinished && !device.cut_short ? DumpState::unfinished : DumpState::none;
+    return results.unfinished && !device.cut_short ? DumpState::unfinished : DumpState::none;
   }
-  const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
-  return this_one && testimony.unreadable.empty() ? DumpState::read : DumpState::unread;
+  const bool this_one = std::filesystem::path(results.dump).filename() == device.dump;
+  return this_one && results.unreadable.empty() ? DumpState::read : DumpState::unread;
 }
 
-std::string dump_text(const session::Pass& device, DumpState state, const symbolize::DeviceTestimony& testimony) {
+std::string dump_text(const session::Pass& device, DumpState state, const symbolize::ToolResults& results) {
   switch (state) {
     case DumpState::unfinished:
       return "core dump unfinished";
     case DumpState::unread:
       return "core dump not read";
     case DumpState::read:
-      return "core dump read" + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
+      return "core dump read" + (results.debugger ? ", " + results.debugger->outcome : "");
     case DumpState::none:
       break;
   }
@@ -172,9 +172,9 @@ std::string dump_text(const session::Pass& device, DumpState state, const symbol
 // Builds a line for each pass. Each function fills in the outcome of one kind of pass.
 class PassLines {
  public:
-  PassLines(const session::Session& session, const analyse::Analysis& analysis,
-            const symbolize::DeviceTestimony& testimony, const std::vector<Finding>& findings)
-      : session_(session), analysis_(analysis), testimony_(testimony), findings_(findings) {}
+  PassLines(const session::Session& session, const analyse::Analysis& analysis, const symbolize::ToolResults& results,
+            const std::vector<Finding>& findings)
+      : session_(session), analysis_(analysis), results_(results), findings_(findings) {}
 
   PassLine line(std::size_t index) const {
     const session::Pass& pass = session_.manifest.passes[index];
@@ -205,7 +205,7 @@ class PassLines {
 
   std::string first_outcome() const {
     if (analysis_.first_grade) {
-      return std::string(word(*analysis_.first_grade)) + (!testimony_.of_first_run.empty() ? ", core dump read" : "");
+      return std::string(word(*analysis_.first_grade)) + (!results_.of_first_run.empty() ? ", core dump read" : "");
     }
     if (const auto& races = session_.races) {
       return races->found.empty() && races->inside.empty() ? "nothing found" : races_text(races);
@@ -231,7 +231,7 @@ class PassLines {
       case session::PassKind::eager:
         return add_eager(pass, index, line);
       case session::PassKind::sanitize:
-        line.outcome = testimony_.sanitizer ? diagnose::outcome_of(*testimony_.sanitizer) : "not read";
+        line.outcome = results_.sanitizer ? diagnose::outcome_of(*results_.sanitizer) : "not read";
         return;
       default:
         return add_confirm(pass, index, line);
@@ -244,8 +244,8 @@ class PassLines {
       line.judged = Outcome::did_not_fail;
       line.outcome = word(Outcome::did_not_fail);
     } else {
-      line.dump = dump_state(pass, testimony_);
-      line.outcome = dump_text(pass, line.dump, testimony_);
+      line.dump = dump_state(pass, results_);
+      line.outcome = dump_text(pass, line.dump, results_);
     }
   }
 
@@ -303,8 +303,8 @@ class PassLines {
     if (!pass.cut_short) line.judged = outcome;
     line.outcome = pass.cut_short ? word(*pass.cut_short) : word(outcome);
     if (!pass.dump.empty()) {
-      line.dump = dump_state(pass, testimony_);
-      line.outcome += ", " + dump_text(pass, line.dump, testimony_);
+      line.dump = dump_state(pass, results_);
+      line.outcome += ", " + dump_text(pass, line.dump, results_);
     }
     line.ended_at_that = outcome == Outcome::kept_from;
     if (outcome == Outcome::not_reached && analysis_.reruns[index - 1].end.bad) {
@@ -321,7 +321,7 @@ class PassLines {
   using Outcome = analyse::Rerun::Outcome;
   const session::Session& session_;
   const analyse::Analysis& analysis_;
-  const symbolize::DeviceTestimony& testimony_;
+  const symbolize::ToolResults& results_;
   const std::vector<Finding>& findings_;
 };
 
@@ -376,8 +376,8 @@ void add_processes(Diagnosis& report, const session::Session& session) {
 }
 
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
-                const symbolize::DeviceTestimony& testimony) {
-  const PassLines lines(session, analysis, testimony, report.findings);
+                const symbolize::ToolResults& results) {
+  const PassLines lines(session, analysis, results, report.findings);
   for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) report.passes.push_back(lines.line(i));
 }
 

@@ -1,4 +1,4 @@
-#include "analyse/collectives.h"
+#include "analyse/collective_kernels.h"
 
 #include <algorithm>
 #include <map>

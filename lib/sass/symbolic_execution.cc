@@ -1,4 +1,4 @@
-#include "sass/followed_launch.h"
+#include "sass/symbolic_execution.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "diagnose/rank_groups.h"
+#include "diagnose/communicator_groups.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "symbolize/device_testimony.h"
+#include "symbolize/tool_results.h"
 
 #include <fmt/core.h>
 
@@ -45,18 +45,17 @@ std::filesystem::path folder_of(const session::Session& session, const session::
   return session::present_folder(session.folder) / pass.folder;
 }
 
-WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
-                            const evidence::Testimony& core) {
+ToolWords debugger_words(const session::Session& session, const session::Pass& pass, const evidence::CoreFacts& core) {
   const auto file = folder_of(session, pass) / session::kDebuggerFile;
-  const auto witness = evidence::debugger_witness(core.failure, base::read_start(file, kDebuggerTextKept),
-                                                  how_it_failed(pass.debugger->end, pass.debugger->cut_short));
+  const auto witness = evidence::debugger_check(core.failure, base::read_start(file, kDebuggerTextKept),
+                                                how_it_failed(pass.debugger->end, pass.debugger->cut_short));
   return {evidence::outcome(witness), evidence::sentences(witness),
           !witness.failed.empty() || !witness.check.different.empty()};
 }
 
-void read_sanitizer(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
+void read_sanitizer(const session::Session& session, const session::Pass& pass, ToolResults& results) {
   if (!is_plain_name(pass.folder)) return;
-  SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
+  SanitizerResult& sanitizer = results.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
   sanitizer.log =
       evidence::sanitizer_log(base::read_start(folder_of(session, pass) / session::kSanitizerFile, kMostText));
@@ -74,37 +73,37 @@ bool left_a_dump_unfinished(const std::filesystem::path& output) {
          text.find("coredump: All done") == std::string::npos;
 }
 
-void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
-  testimony.cut_short = word(pass.cut_short);
+void read_dump(const session::Session& session, const session::Pass& pass, ToolResults& results) {
+  results.cut_short = word(pass.cut_short);
   if (!is_plain_name(pass.folder)) return;
   if (pass.dump.empty()) {
-    testimony.unfinished = left_a_dump_unfinished(folder_of(session, pass) / session::kOutputFile);
+    results.unfinished = left_a_dump_unfinished(folder_of(session, pass) / session::kOutputFile);
   }
   if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = folder_of(session, pass) / pass.dump;
   // Reports name the path that the dump has after the run.
-  testimony.dump = (session.folder / pass.folder / pass.dump).string();
+  results.dump = (session.folder / pass.folder / pass.dump).string();
   const auto read = evidence::read_core(path);
   if (const auto* unreadable = std::get_if<evidence::Unreadable>(&read)) {
-    testimony.unreadable = testimony.dump + unreadable->what.substr(path.string().size());
+    results.unreadable = results.dump + unreadable->what.substr(path.string().size());
     return;
   }
-  const auto& core = std::get<evidence::Testimony>(read);
-  if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
+  const auto& core = std::get<evidence::CoreFacts>(read);
+  if (pass.debugger) results.debugger = debugger_words(session, pass, core);
   if (core.failure) {
-    testimony.failure = core.failure;
+    results.failure = core.failure;
     constexpr std::size_t kMostCode = 16u << 20;
-    testimony.code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
+    results.code = base::read_start(folder_of(session, pass) / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
-    testimony.running = most_threads_of(core.running);
+    results.running = most_threads_of(core.running);
   } else {
-    testimony.unreadable = "the core dump contains no exception";
+    results.unreadable = "the core dump contains no exception";
   }
 }
 
 // Each process that the driver killed, or that was asked for a dump, left its own core dump. Reads the first dump that
 // has a failure completely, and only the failure from each of the others.
-void read_own_dumps(const session::Session& session, DeviceTestimony& testimony) {
+void read_own_dumps(const session::Session& session, ToolResults& results) {
   constexpr std::size_t kMostRead = 256;
   session::Pass pass;
   pass.kind = session::PassKind::record;
@@ -118,30 +117,30 @@ void read_own_dumps(const session::Session& session, DeviceTestimony& testimony)
   for (const session::Process& process : session.processes) {
     const bool requested = session::left_requested_dump(process.record);
     if (!requested && !session::left_core_dump(process.record)) continue;
-    if (testimony.of_first_run.size() + testimony.running_in_first_run.size() == kMostRead) continue;
+    if (results.of_first_run.size() + results.running_in_first_run.size() == kMostRead) continue;
     pass.dump = wire::core_dump::file_name(static_cast<std::uint32_t>(process.pid), process.record.start_realtime).text;
     if (requested) {
       const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
-      const auto* core = std::get_if<evidence::Testimony>(&read);
-      if (core != nullptr) testimony.running_in_first_run.emplace(&process, most_threads_of(core->running));
-    } else if (!testimony.failure) {
-      testimony.device_pass = true;
-      read_dump(session, pass, testimony);
-      if (!testimony.failure) continue;
-      if (pass.dump != with_code) testimony.code.clear();
-      testimony.of_first_run.emplace(&process, *testimony.failure);
+      const auto* core = std::get_if<evidence::CoreFacts>(&read);
+      if (core != nullptr) results.running_in_first_run.emplace(&process, most_threads_of(core->running));
+    } else if (!results.failure) {
+      results.device_pass = true;
+      read_dump(session, pass, results);
+      if (!results.failure) continue;
+      if (pass.dump != with_code) results.code.clear();
+      results.of_first_run.emplace(&process, *results.failure);
     } else {
       const auto read = evidence::read_core(folder_of(session, pass) / pass.dump);
-      const auto* core = std::get_if<evidence::Testimony>(&read);
-      if (core != nullptr && core->failure) testimony.of_first_run.emplace(&process, *core->failure);
+      const auto* core = std::get_if<evidence::CoreFacts>(&read);
+      if (core != nullptr && core->failure) results.of_first_run.emplace(&process, *core->failure);
     }
   }
 }
 
 }  // namespace
 
-DeviceTestimony device_testimony(const session::Session& session) {
-  DeviceTestimony testimony;
+ToolResults tool_results(const session::Session& session) {
+  ToolResults results;
   const auto& passes = session.manifest.passes;
   std::vector<const session::Pass*> reruns;
   for (std::size_t i = passes.size(); i-- > 1;) reruns.push_back(&passes[i]);
@@ -150,22 +149,22 @@ DeviceTestimony device_testimony(const session::Session& session) {
   };
   const auto last = std::ranges::find_if(reruns, is_for_dump);
   if (last != reruns.end()) std::rotate(reruns.begin(), last, last + 1);
-  read_own_dumps(session, testimony);
-  if (last != reruns.end() && testimony.of_first_run.empty()) {
-    auto running = std::move(testimony.running_in_first_run);
-    testimony = {};
-    testimony.running_in_first_run = std::move(running);
-    testimony.device_pass = true;
-    read_dump(session, *reruns.front(), testimony);
+  read_own_dumps(session, results);
+  if (last != reruns.end() && results.of_first_run.empty()) {
+    auto running = std::move(results.running_in_first_run);
+    results = {};
+    results.running_in_first_run = std::move(running);
+    results.device_pass = true;
+    read_dump(session, *reruns.front(), results);
   }
   for (const session::Pass* pass : reruns) {
-    if (pass->kind == session::PassKind::sanitize && !testimony.sanitizer) read_sanitizer(session, *pass, testimony);
+    if (pass->kind == session::PassKind::sanitize && !results.sanitizer) read_sanitizer(session, *pass, results);
     // An eager pass runs without torch.compile and so with different kernels. Ignore its assertions.
     if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(folder_of(session, *pass) / session::kOutputFile);
-    if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
+    if (!assertions.empty()) results.printed.push_back({pass->folder, std::move(assertions)});
   }
-  return testimony;
+  return results;
 }
 
 std::string how_it_failed(const session::ProcessEnd& end, const std::string& cut_short) {

@@ -1,4 +1,4 @@
-#include "races/order.h"
+#include "races/happens_before.h"
 
 #include <algorithm>
 #include <utility>
