@@ -441,6 +441,8 @@ class Examination {
     failure_.state = of_warp ? Collection(dump_, code_, *first_, *around).of(lanes) : FailingState{};
     if (kernel == nullptr && grid != nullptr) kernel = code_.kernel_at(grid->entry);
     if (kernel != nullptr) failure_.state->facts = code_.facts(*kernel);
+    failure_.state->variables = code_.variables(*around);
+    failure_.state->variable_addresses = std::string(code_.variable_addresses(*around).all());
   }
 
   const Dump& dump_;

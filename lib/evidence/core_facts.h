@@ -42,6 +42,8 @@ struct FailingState {
 
   KernelFacts facts;
   std::string parameters;  // the bytes of the parameters; empty if unknown
+  std::vector<Variable> variables;
+  std::string variable_addresses;  // as the code uses them: constant bank 4; empty if unknown
   std::uint64_t shared_window = 0, local_window = 0;
   bool clusters = false;           // the launch groups blocks into clusters
   std::vector<FailingWarp> warps;  // sorted by block and thread; empty if the warps have exited

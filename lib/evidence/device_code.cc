@@ -282,7 +282,7 @@ namespace {
 
 constexpr std::uint64_t kSectionSize = 64;  // bytes in a section header
 constexpr std::uint64_t kSymbolSize = 24;
-constexpr unsigned kFunctionSymbol = 2;
+constexpr unsigned kObjectSymbol = 1, kFunctionSymbol = 2;
 constexpr unsigned kKernelSymbol = 0x10;  // flag in st_other
 
 // If only one kernel calls a device function, the function's symbol begins with the kernel's name. Removes that name:
@@ -384,6 +384,34 @@ KernelFacts DeviceCode::facts(const Function& kernel) const {
   const ElfImage& elf = images_[kernel.image];
   const auto section = elf.named(".nv.info." + std::string(kernel.name));
   return section ? read_kernel_facts(elf.contents(*section)) : KernelFacts{};
+}
+
+std::vector<Variable> DeviceCode::variables(const Function& function) const {
+  constexpr std::size_t kMostVariables = 4096;
+  // Symbols of constants, shared memory and variables that were not loaded have smaller values.
+  constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;
+  const ElfImage& elf = images_[function.image];
+  std::vector<Variable> found;
+  for (std::uint32_t i = 0; i < elf.sections(); ++i) {
+    const Section table = elf.section(i);
+    if (table.type != elf::kSymbols) continue;
+    const Bytes symbols = elf.contents(table);
+    const Bytes names = elf.contents(elf.section(table.link));
+    if (!budget_.take(symbols.size())) break;
+    for (std::uint64_t at = 0; symbols.holds(at, kSymbolSize) && found.size() < kMostVariables; at += kSymbolSize) {
+      const std::string_view name = names.text(symbols.u32(at));
+      const bool literal = name.starts_with('$') || name.starts_with("__unnamed_");
+      if ((symbols.u8(at + 4) & 0xf) != kObjectSymbol || symbols.u64(at + 8) < kLowestAddress || literal) continue;
+      found.push_back({.name = std::string(name), .address = symbols.u64(at + 8), .bytes = symbols.u64(at + 16)});
+    }
+  }
+  return found;
+}
+
+Bytes DeviceCode::variable_addresses(const Function& function) const {
+  const ElfImage& elf = images_[function.image];
+  const auto section = elf.named(".nv.constant4");
+  return section ? elf.contents(*section) : Bytes();
 }
 
 std::vector<LineChain> DeviceCode::lines_at(std::span<const std::uint64_t> addresses) const {

@@ -64,6 +64,14 @@ struct Function {
   bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
 };
 
+// A `__device__` variable in the GPU's memory.
+struct Variable {
+  std::string name;  // mangled
+  std::uint64_t address = 0, bytes = 0;
+
+  bool contains(std::uint64_t at) const { return at >= address && at - address < bytes; }
+};
+
 class DeviceCode {
  public:
   DeviceCode(const std::vector<Bytes>& images, Budget& budget);
@@ -75,6 +83,10 @@ class DeviceCode {
 
   Bytes instructions(const Function& function) const;
   KernelFacts facts(const Function& kernel) const;
+  // Returns the variables of the module that contains the function. Literals of strings are not among them.
+  std::vector<Variable> variables(const Function& function) const;
+  // Returns the addresses from which the module's code uses its variables: constant bank 4.
+  Bytes variable_addresses(const Function& function) const;
 
   // Returns the line of each address and the inlined calls around it.
   std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;

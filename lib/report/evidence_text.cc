@@ -70,7 +70,7 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
     lines.push_back(counted(access.others, "other thread") +
                     " in the same warps, with an address that is inside the memory or unknown");
   }
-  if (access.allocation) {
+  if (access.allocation && access.variable.empty()) {
     lines.push_back(
         fmt::format("{} gives the address relative to a parameter; the memory is what that parameter "
                     "pointed to in the recorded launch: {} at {:#x}",

@@ -417,7 +417,7 @@ std::string access_figure(const diagnose::Access& access, const Markup& markup) 
   constexpr double kMemory = 340, kTop = 34, kHeight = 40;
   const double memory = past ? 4 : kFigureWidth - kMemory - 4, place = past ? kFigureWidth - 90 : 90;
   Drawing drawing(kFigureWidth, 118, "The intended memory, and the address of the failing access next to it");
-  std::string name = access.parameter_name;
+  std::string name = access.parameter_name.empty() ? access.variable : access.parameter_name;
   if (name.empty() && access.parameter) {
     name = access.loaded.empty() ? fmt::format("parameter {}", *access.parameter) : diagnose::through_words(access);
   }

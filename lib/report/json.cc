@@ -328,6 +328,7 @@ static void list(Members& to, const diagnose::Access& access) {
   to.add("parameter", loaded ? none : parameter);
   to.add("parameter_byte", loaded ? none : byte);
   to.text("parameter_name", access.parameter_name);
+  to.text("variable", access.variable, "the __device__ variable from whose address the access was computed");
   to.object_or_null(
       "loaded_from", "loaded_from", loaded,
       [&](Members& from) {

@@ -141,7 +141,8 @@ class ByteRanges::Implementation {
       const Base base = FailingAddress(text_, bank_, access.instruction, {}).base();
       access.from_memory = base.known && base.words.empty() && base.loaded;
       const std::set<std::uint32_t> tables(base.through.begin(), base.through.end());
-      if (access.from_memory && tables.size() == 1) access.table = *tables.begin();
+      const bool one = tables.size() == 1 && (*tables.begin() & kOfVariable) == 0;
+      if (access.from_memory && one) access.table = *tables.begin();
     }
   }
 

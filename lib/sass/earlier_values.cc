@@ -216,6 +216,7 @@ class EarlierValues::InputsBefore : public Inputs {
     return known ? truth_of(*known != 0) : Truth();
   }
   Value bank(std::uint32_t offset) override { return values_.constant(offset); }
+  Value variable(std::uint32_t offset) override { return values_.variable(offset); }
   Value special(std::string_view name) override { return values_.special(name); }
 
  private:
@@ -238,6 +239,7 @@ class EarlierValues::InputsSince : public Inputs {
   }
   Truth truth(Slot) override { return {}; }
   Value bank(std::uint32_t offset) override { return values_.constant(offset); }
+  Value variable(std::uint32_t offset) override { return values_.variable(offset); }
   Value special(std::string_view) override { return {}; }
 
  private:
@@ -348,6 +350,11 @@ Value EarlierValues::constant(std::uint32_t offset) const {
   return word ? number_of(*word) : Value();
 }
 
+Value EarlierValues::variable(std::uint32_t offset) const {
+  const auto word = word_of_variable(launch_.variables, offset);
+  return word ? number_of(*word) : Value();
+}
+
 std::optional<bool> EarlierValues::holds(const Condition& condition, Moment moment) {
   if (condition.slot == kNone) return !condition.negated;
   const auto known = value(condition.slot, moment);
@@ -428,6 +435,8 @@ EarlierValues::Sum EarlierValues::sum_of_operand(const Operand& operand, std::ui
     const bool parameter = offset >= bank_.offset && offset - bank_.offset < bank_.size;
     if (operand.slot != kNone) return {.mixed = true};
     out = parameter ? Sum{.words = {offset - bank_.offset}} : Sum{};
+  } else if (operand.kind == Operand::Kind::variable) {
+    out = {.words = {kOfVariable | (operand.offset + 4 * half)}};
   } else if (operand.slot != kNone) {
     out = sum_of(operand.slot + half, moment);
   }

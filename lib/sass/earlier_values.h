@@ -123,6 +123,7 @@ class EarlierValues {
   std::optional<std::uint32_t> undone(Slot slot, Moment moment);
   std::optional<std::uint32_t> computed(Slot slot, Moment moment);
   Value constant(std::uint32_t offset) const;
+  Value variable(std::uint32_t offset) const;
   Value special(std::string_view name) const;
   std::optional<At> definition(Slot slot, Moment moment);
   std::optional<bool> holds(const Condition& condition, Moment moment);

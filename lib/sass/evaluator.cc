@@ -77,6 +77,8 @@ Value Evaluator::read(const Operand& operand, std::uint32_t half) {
       const auto index = number(inputs_.word(operand.slot));
       return index ? inputs_.bank(static_cast<std::uint32_t>(operand.offset + *index) + 4 * half) : Value();
     }
+    case Operand::Kind::variable:
+      return inputs_.variable(operand.offset + 4 * half);
     default:
       return {};
   }

@@ -61,7 +61,8 @@ class Inputs {
   virtual ~Inputs() = default;
   virtual Value word(Slot slot) = 0;
   virtual Truth truth(Slot slot) = 0;
-  virtual Value bank(std::uint32_t offset) = 0;  // a word of constant bank 0
+  virtual Value bank(std::uint32_t offset) = 0;         // a word of constant bank 0
+  virtual Value variable(std::uint32_t) { return {}; }  // a word of constant bank 4
   virtual Value special(std::string_view name) = 0;
   // Returns the address in a parameter word, if code that takes it apart may get its value; otherwise 0.
   virtual std::uint64_t base_of(std::uint32_t) { return 0; }

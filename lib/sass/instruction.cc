@@ -66,9 +66,17 @@ bool read_number(std::string_view text, Operand& out) {
   return true;
 }
 
-// Reads a place in constant bank 0: "c[0x0][0x210]", "c[0x0][R2+0x210]".
+// Reads a place in constant bank 0 or 4: "c[0x0][0x210]", "c[0x0][R2+0x210]", "c[0x4][0x10]".
 bool read_bank(std::string_view text, Operand& out) {
-  constexpr std::string_view kBank = "c[0x0][";
+  constexpr std::string_view kBank = "c[0x0][", kVariables = "c[0x4][0x";
+  if (const std::size_t at = text.find(kVariables); at != std::string_view::npos) {
+    const std::string_view place = text.substr(at + kVariables.size() - 2);
+    const auto offset = parse_hex(place.substr(0, place.find(']')));
+    if (!offset) return false;
+    out.kind = Operand::Kind::variable;
+    out.offset = *offset;
+    return true;
+  }
   const std::size_t at = text.find(kBank);
   if (at == std::string_view::npos) return false;
   std::string_view place = text.substr(at + kBank.size());
@@ -456,6 +464,13 @@ std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offs
   const std::uint32_t of_block = (offset - (older ? 0 : 0x360)) / 4, of_grid = (offset - (older ? 0xc : 0x370)) / 4;
   if (of_block < 3 && block) return (*block)[of_block];
   return of_grid < 3 && grid ? std::optional((*grid)[of_grid]) : std::nullopt;
+}
+
+std::optional<std::uint32_t> word_of_variable(std::string_view bank, std::uint32_t offset) {
+  std::uint32_t value = 0;
+  if (offset > bank.size() || bank.size() - offset < sizeof value) return std::nullopt;
+  std::memcpy(&value, bank.data() + offset, sizeof value);
+  return value;
 }
 
 }  // namespace cudadiag::sass

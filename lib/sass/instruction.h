@@ -35,8 +35,9 @@ struct Condition {
 
 // A value that an instruction reads.
 struct Operand {
-  // `bank`: a word of constant bank 0. `unclear`: a word of that bank in a form that is not understood.
-  enum class Kind : std::uint8_t { other, number, slot, bank, unclear };
+  // `bank`: a word of constant bank 0. `unclear`: a word of that bank in a form that is not understood. `variable`: a
+  // word of bank 4, which holds the addresses of the module's variables.
+  enum class Kind : std::uint8_t { other, number, slot, bank, unclear, variable };
   Kind kind = Kind::other;
   bool negative = false, complement = false;
   bool part = false;                                     // an absolute value, or a part of the register
@@ -179,5 +180,8 @@ using Sizes = std::array<std::uint32_t, 3>;
 // Returns a word of the bank: of the parameters, or one of the sizes of the grid and the block; nullopt if unknown.
 std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,
                                           const std::optional<Sizes>& grid, const std::optional<Sizes>& block);
+
+// Returns a word of constant bank 4, whose bytes are `bank`; nullopt if it is not among them.
+std::optional<std::uint32_t> word_of_variable(std::string_view bank, std::uint32_t offset);
 
 }  // namespace cudadiag::sass

@@ -151,17 +151,22 @@ struct LaneState {
 struct LaunchState {
   std::string parameters;  // the bytes of the parameters; empty if unknown
   std::optional<std::array<std::uint32_t, 3>> grid, block;
-  bool clusters = false;  // the launch groups blocks into clusters
+  bool clusters = false;    // the launch groups blocks into clusters
+  std::string variables{};  // the addresses of the module's variables: constant bank 4; empty if unknown
 };
 
+// Marks the offset of a word in constant bank 4, which holds the address of a variable. Used like the offset of a
+// parameter word.
+constexpr std::uint32_t kOfVariable = 1u << 30;
+
 // The terms whose sum is an address, according to the code alone. `words` are the offsets in bytes of the parameter
-// words that are added unchanged.
+// words that are added unchanged, and of the addresses of variables.
 struct Base {
   bool known = false;                    // false if the terms differ between paths, or cannot be followed
   std::vector<std::uint32_t> words{};    // sorted
   bool others = false;                   // a value from memory is also added
   bool loaded = false;                   // all such values were loaded from global memory
-  std::vector<std::uint32_t> through{};  // parameter words that lead to the memory from which they were loaded
+  std::vector<std::uint32_t> through{};  // such words that lead to the memory from which they were loaded
 };
 
 }  // namespace cudadiag::sass

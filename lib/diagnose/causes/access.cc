@@ -34,6 +34,7 @@ bool is(const Case& failed, Relation relation, Facts& facts) {
   if (access.space == sass::Space::shared) return false;
   add_who(failed, facts);
   if (access.parameter) facts.add("parameter", parameter_text(access));
+  if (!access.variable.empty()) facts.add("parameter", diagnose::variable_words(access.variable));
   if (access.distance) facts.add("distance", distance_text(access));
   const std::string table = access.table.empty() ? "memory" : access.table;
   if (access.from_memory) facts.add("origin", "a pointer that it read from " + table);
@@ -180,7 +181,7 @@ const std::vector<Rule>& access_rules() {
                  "{kernel} {verb} {reach} after {parameter}, past the end of its memory: no allocation of the program "
                  "is that long"},
        .fix = {"before the access, compare the index with the number of elements: if (i < n)",
-               "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
+               "check that the grid and the sizes passed to the kernel match these {bytes}"},
        .link = kSanitizerLink},
       {.id = "address-outside-allocation",
        .codes = {700, 717},
@@ -189,7 +190,7 @@ const std::vector<Rule>& access_rules() {
            {"{kernel} {verb} memory outside {parameter}: {bytes} allocated at {allocated}; the distance is unknown",
             "{kernel} {verb} memory outside {parameter}, which is {bytes} long; the distance is unknown"},
        .fix = {"before the access, compare the index with the number of elements, and check that it is not negative",
-               "check that the grid and the sizes passed to the kernel match the {bytes} that were allocated"},
+               "check that the grid and the sizes passed to the kernel match these {bytes}"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
@@ -236,6 +237,7 @@ const std::vector<Rule>& access_rules() {
        .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer; {swallowed} had failed earlier "
                  "on this thread",
                  "{kernel} {verb} memory through {parameter}, which is a null pointer",
+                 "{kernel} {verb} memory through a null pointer that it read from {table}",
                  "{kernel} {verb} memory through a null pointer"},
        .fix = {"check that the pointer was allocated, and that the allocation succeeded"},
        .link = kSanitizerLink},

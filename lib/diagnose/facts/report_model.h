@@ -138,7 +138,8 @@ struct Access {
   std::vector<std::uint64_t> loaded{};        // see analyse::OperationArgument; empty if the parameter is the pointer
   std::optional<std::uint64_t> pointer{};     // the parameter's value; in a rerun's dump, that of the rerun
   std::string parameter_name{};               // declared name of the pointer; empty if unknown
-  std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to
+  std::string variable{};                     // the `__device__` variable to which it belongs; empty if there is none
+  std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to, or the variable
   std::optional<PointedMemory> nearest{};     // the nearest memory below an address that was read from memory
   Relation relation = Relation::unknown;
   std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of the access size
@@ -153,6 +154,8 @@ struct Access {
   std::string written_by{};           // the operation that received or wrote that memory last: "make_rows()", "a copy"
   std::optional<Location> written{};  // the line of that operation (also in `related`)
 };
+
+inline std::string variable_words(const std::string& name) { return name + " (a __device__ variable)"; }
 
 // Returns what a failing access goes through, which must have a parameter: "parameter 1 at byte 8", or "byte 16 of
 // parameter 1's memory" if the pointer was read from memory.

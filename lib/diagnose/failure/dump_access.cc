@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/address_relation.h"
 #include "diagnose/failure/failed_operation.h"
@@ -34,6 +35,7 @@ std::string access_words(const DumpAccess& access) {
 
 // Returns a name such as "parameter 1" or "parameter 2 at byte 16".
 std::string parameter_words(const BaseParameter& parameter) {
+  if (parameter.variable) return variable_words(base::demangle(parameter.variable->name));
   if (!parameter.number) return fmt::format("the parameter at byte {}", parameter.word);
   const std::string name = fmt::format("parameter {}", *parameter.number);
   return parameter.byte == 0 ? name : fmt::format("{} at byte {}", name, parameter.byte);
@@ -66,7 +68,19 @@ std::optional<std::uint64_t> word_at(const std::string& parameters, std::uint32_
   return evidence::Bytes(parameters.data(), parameters.size()).u64(word);
 }
 
+// Returns the base without a variable if the word is the address of something else, such as a function.
+BaseParameter variable_at(const evidence::FailingState& state, std::uint32_t word) {
+  BaseParameter base;
+  base.word = word;
+  base.value = word_at(state.variable_addresses, word & ~sass::kOfVariable);
+  const auto contains = [&](const evidence::Variable& each) { return base.value && each.contains(*base.value); };
+  const auto found = std::ranges::find_if(state.variables, contains);
+  if (found != state.variables.end()) base.variable = *found;
+  return base;
+}
+
 BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t word) {
+  if ((word & sass::kOfVariable) != 0) return variable_at(state, word);
   BaseParameter parameter{.word = word, .number = std::nullopt, .value = word_at(state.parameters, word)};
   if (const auto* fact = state.facts.at(word)) {
     parameter.number = fact->index + 1;
@@ -74,6 +88,8 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
   }
   return parameter;
 }
+
+bool is_of_no_variable(const BaseParameter& base) { return (base.word & sass::kOfVariable) != 0 && !base.variable; }
 
 // Generic addresses may refer to shared or local memory. If all lanes access shared memory, or all access local memory,
 // converts the addresses to offsets.
@@ -122,9 +138,13 @@ const LaneAddress& farthest(const DumpAccess& access) {
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code) {
   if (!failure.state || !failure.code || code.empty() || !is_of_address(failure.exception)) return std::nullopt;
   const evidence::FailingState& state = *failure.state;
-  sass::FailingAddress address(
-      code, {state.facts.offset, state.facts.bytes}, static_cast<std::uint32_t>(failure.code->offset),
-      {.parameters = state.parameters, .grid = failure.grid, .block = failure.block_dim, .clusters = state.clusters});
+  sass::FailingAddress address(code, {state.facts.offset, state.facts.bytes},
+                               static_cast<std::uint32_t>(failure.code->offset),
+                               {.parameters = state.parameters,
+                                .grid = failure.grid,
+                                .block = failure.block_dim,
+                                .clusters = state.clusters,
+                                .variables = state.variable_addresses});
   if (!address.known()) return std::nullopt;
   DumpAccess access{.kind = address.kind(), .space = address.space(), .bytes = address.bytes()};
   access.misaligned = failure.exception == 6 || failure.exception == 11;
@@ -147,9 +167,11 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   access.from_memory = base.known && base.words.empty() && base.loaded;
   const std::set<std::uint32_t> tables(base.through.begin(), base.through.end());
   if (access.from_memory && tables.size() == 1) access.table = parameter_at(state, *tables.begin());
+  if (access.table && is_of_no_variable(*access.table)) access.table.reset();
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
+  std::erase_if(access.parameters, is_of_no_variable);
   // Small parameters are offsets if other values were added to them, or if the resulting address is large. The pointer
   // to which they were added came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;
@@ -210,8 +232,15 @@ class Join {
       access.parameter_byte = parameter_->byte;
       access.pointer = parameter_->value;
     }
+    if (const evidence::Variable* its = variable()) {
+      access.variable = base::demangle(its->name);
+      PointedMemory& memory = access.allocation.emplace();
+      memory.address = its->address;
+      memory.bytes = its->bytes;
+      memory.offset = *parameter_->value - its->address;
+    }
     access.from_memory = dump_.from_memory;
-    if (dump_.table) access.table = parameter_words(*dump_.table) + "'s memory";
+    if (dump_.table) access.table = parameter_words(*dump_.table) + (dump_.table->variable ? "" : "'s memory");
     if (dump_.lanes.empty()) {
       access.relation = through_ ? where_is(std::nullopt, &*through_, false).relation : Relation::unknown;
       access.others = dump_.unknown;
@@ -231,10 +260,18 @@ class Join {
     return pointer;
   }
 
+  const evidence::Variable* variable() const {
+    return parameter_ != nullptr && parameter_->variable ? &*parameter_->variable : nullptr;
+  }
+
   Placement placed(std::uint64_t address) const {
     if (dump_.misaligned) return misalignment(address, sass::alignment_of(dump_.bytes));
     if (dump_.space == sass::Space::shared) return where_in_shared(address, dump_.shared_bytes);
     if (dump_.space == sass::Space::local) return {};
+    if (const evidence::Variable* its = variable()) {
+      const auto here = static_cast<std::int64_t>(address);
+      return where_in({here, here, dump_.bytes}, its->address, its->bytes);
+    }
     const bool comparable = through_ && through_->pointer && parameter_->value;
     // Without both values of the pointer, the address of another run says nothing about this memory.
     if (through_ && !comparable) return where_is(std::nullopt, &*through_, false);
@@ -258,8 +295,10 @@ class Join {
       return;
     }
     const auto* memory = argument_ == nullptr ? nullptr : argument_->where.allocation;
+    if (variable() != nullptr) access.outside = true;
+    if (memory == nullptr) return;
     // Accesses to live memory succeed. Memory that is freed while the kernel runs is an exception.
-    access.outside = memory != nullptr && argument_->where.state == State::live && memory->freed == 0;
+    access.outside = argument_->where.state == State::live && memory->freed == 0;
   }
 
   // Returns true if the address is null although the pointer is not. Most likely, the thread did not execute the

@@ -24,12 +24,13 @@ struct LaneAddress {
   std::uint64_t address = 0;  // for shared and local memory, an offset in that memory
 };
 
-// One of the parameter words that add up to the address.
+// One of the parameter words that add up to the address, or the address of a variable.
 struct BaseParameter {
-  std::uint32_t word = 0;                // byte offset from the beginning of the parameters
+  std::uint32_t word = 0;                // byte offset from the beginning of the parameters, or a sass::kOfVariable
   std::optional<std::uint32_t> number;   // number of the parameter, from 1
   std::uint32_t byte = 0;                // byte offset of the word in the parameter
   std::optional<std::uint64_t> value{};  // nullopt if the dump does not contain it
+  std::optional<evidence::Variable> variable{};
 };
 
 struct DumpAccess {

@@ -60,6 +60,28 @@ DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t 
 
 }  // namespace
 
+TEST_CASE("an access is compared with the variable from whose address it was computed") {
+  DumpAccess dump = dump_at({64, 5000, 5004});
+  BaseParameter& base = dump.parameters.front();
+  base.number.reset();
+  base.word = sass::kOfVariable | 8;
+  base.variable = evidence::Variable{"_ZN3bin5tableE", *base.value - 96, 4096};
+  const Access past = recorded_access(dump, nullptr, false);
+  CHECK(past.relation == Relation::past_end);
+  CHECK(past.variable == "bin::table");
+  CHECK(past.distance == 1000u);
+  CHECK(past.farthest == 1004u);
+  CHECK(past.threads == 2);
+  CHECK(past.allocation->bytes == 4096);
+  CHECK(past.allocation->offset == 96);
+
+  dump.lanes.clear();
+  dump.unknown = 3;
+  CHECK(recorded_access(dump, nullptr, false).outside);
+  base.variable.reset();
+  CHECK_FALSE(recorded_access(dump, nullptr, false).outside);
+}
+
 TEST_CASE("a failed access lacks its address if the address could still say which memory was left") {
   Finding finding;
   finding.code = 700;

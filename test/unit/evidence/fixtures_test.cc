@@ -77,6 +77,8 @@ TEST_CASE("an assertion has no error PC, so the thread's is used, after the call
 TEST_CASE("a bad load") {
   const CoreFacts facts = read_fixture("load.nvcudmp.gz");
   const DumpedFailure& f = *facts.failure;
+  CHECK(f.state->variables.empty());  // literals of strings are none
+  CHECK(f.state->variable_addresses.size() == 32);
   CHECK(facts.failed_sms == std::vector<std::uint32_t>{124, 126});
   CHECK(f.exception == 14);
   CHECK(f.exception_name == "Warp Illegal Address");

@@ -217,6 +217,33 @@ TEST_CASE("the parameter that leads to the memory from which an address was load
   CHECK(index.base().words == std::vector<std::uint32_t>{0});
 }
 
+TEST_CASE("the variable from whose address an address is computed") {
+  const Marked code({"LDC.64 R2, c[0x4][0x8]", "LDG.E R6, desc[UR4][R4.64]", "IMAD.WIDE R2, R6, 0x4, R2",
+                     "!LDG.E R6, desc[UR4][R2.64]", "*EXIT"});
+  CHECK(code.base().words == std::vector<std::uint32_t>{kOfVariable | 8});
+  LaunchState state = launch({});
+  state.variables = bytes({1, 2, 0x1000, 0x7f00});
+  const auto address = [&](const LaunchState& its) {
+    FailingAddress failing(
+        "/*0000*/ ULDC.64 UR6, c[0x4][0x8] ;\n/*0010*/ MOV R2, UR6 ;\n/*0020*/ MOV R3, UR7 ;\n"
+        "/*0030*/ LDG.E R2, desc[UR4][R2.64+0x10] ;\n/*0040*/ EXIT ;\n",
+        kBank, 0x30, its);
+    return failing.of(lane_at(0x40, {{3, 0x7f00}}));  // the load has overwritten R2
+  };
+  CHECK(address(state) == Address{0x7f00'0000'1010});
+  CHECK_FALSE(address(launch({})));
+
+  const Marked table(
+      {"LDC.64 R4, c[0x4][0x10]", "LDG.E.64 R2, desc[UR4][R4.64+0x8]", "!LDG.E R2, desc[UR4][R2.64]", "*EXIT"});
+  CHECK(table.base().loaded);
+  const std::vector<std::uint32_t> through = table.base().through;
+  CHECK(std::ranges::count(through, kOfVariable | 0x10) > 0);
+  CHECK(std::ranges::all_of(through, [](std::uint32_t word) { return word == (kOfVariable | 0x10); }));
+
+  const Marked indexed({"LDC.64 R2, c[0x4][R6+0x8]", "!LDG.E R2, desc[UR4][R2.64]", "*EXIT"});
+  CHECK(indexed.base().words.empty());
+}
+
 TEST_CASE("an address that is not only loaded may be in a window of shared memory") {
   const Marked mapped({"LDG.E R2, desc[UR4][R4.64]", "MAPA R3, R6, R7", "!LD.E R8, desc[UR4][R2.64]", "*EXIT"});
   CHECK(mapped.base().others);
