@@ -66,18 +66,11 @@ bool read_number(std::string_view text, Operand& out) {
   return true;
 }
 
-// Reads a place in constant bank 0 or 4: "c[0x0][0x210]", "c[0x0][R2+0x210]", "c[0x4][0x10]".
+// Reads a place in constant bank 0 or 4: "c[0x0][0x210]", "c[0x0][R2+0x210]", "c[0x4][RZ]".
 bool read_bank(std::string_view text, Operand& out) {
-  constexpr std::string_view kBank = "c[0x0][", kVariables = "c[0x4][0x";
-  if (const std::size_t at = text.find(kVariables); at != std::string_view::npos) {
-    const std::string_view place = text.substr(at + kVariables.size() - 2);
-    const auto offset = parse_hex(place.substr(0, place.find(']')));
-    if (!offset) return false;
-    out.kind = Operand::Kind::variable;
-    out.offset = *offset;
-    return true;
-  }
-  const std::size_t at = text.find(kBank);
+  constexpr std::string_view kBank = "c[0x0][", kVariables = "c[0x4][";
+  const bool variable = text.find(kVariables) != std::string_view::npos;
+  const std::size_t at = text.find(variable ? kVariables : kBank);
   if (at == std::string_view::npos) return false;
   std::string_view place = text.substr(at + kBank.size());
   place = place.substr(0, place.find(']'));
@@ -90,6 +83,7 @@ bool read_bank(std::string_view text, Operand& out) {
   out.offset = offset.value_or(0);
   const bool by_register = head.starts_with('R') || head.starts_with('U');
   out.kind = offset ? Operand::Kind::bank : by_register ? Operand::Kind::unclear : Operand::Kind::other;
+  if (variable) out.kind = offset && out.slot == kNone ? Operand::Kind::variable : Operand::Kind::other;
   return true;
 }
 

@@ -140,7 +140,8 @@ void read_one(const std::byte* slot, InternStrings& strings, ProcessRecord& reco
   error.shared_bytes = wire::load(from, e::kSharedBytes);
   error.bytes = wire::load(from, e::kBytes);
   const bool refused = (error.flags & e::kLaunch) != 0 && error.code != wire::cuda::kMemoryAllocation;
-  (refused ? error.most_threads : error.device_free) = wire::load(from, e::kDeviceFree);
+  const bool frees = error.code == wire::cuda::kInvalidValue && error.call.starts_with("cuMemFree");
+  (refused ? error.most_threads : frees ? error.pointer : error.device_free) = wire::load(from, e::kDeviceFree);
   (refused ? error.most_shared : error.device_total) = wire::load(from, e::kDeviceTotal);
   error.operation = wire::load(from, e::kOperation);
   error.started = wire::load(from, e::kStarted);

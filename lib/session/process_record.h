@@ -275,6 +275,7 @@ struct FailedCall {
   std::uint64_t bytes = 0;
   std::uint64_t device_free = 0, device_total = 0;  // when an allocation failed; both 0 if not queried
   std::uint64_t most_threads = 0, most_shared = 0;  // the limits of a kernel whose launch failed; 0 if unknown
+  std::uint64_t pointer = 0;                        // that a refused call should have freed; otherwise 0
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0 if unknown
   Capture capture;

@@ -22,12 +22,6 @@ std::string distance_text(const Access& access) {
   return (farthest ? "up to " : "") + size_text(*access.distance);
 }
 
-std::string parameter_text(const Access& access) {
-  const std::string words = diagnose::through_words(access);
-  if (!access.parameter_name.empty()) return fmt::format("{} ({})", access.parameter_name, words);
-  return access.loaded.empty() ? words : "the pointer at " + words;
-}
-
 bool is(const Case& failed, Relation relation, Facts& facts) {
   if (!failed.finding.access || failed.finding.access->relation != relation) return false;
   const Access& access = *failed.finding.access;

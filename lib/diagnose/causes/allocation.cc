@@ -43,6 +43,23 @@ bool names_call(const Case& failed, Facts& facts) {
   return true;
 }
 
+bool frees_inside(const Case& failed, Facts& facts) {
+  const auto& memory = failed.refused().freed;
+  if (!memory || memory->is_freed || memory->offset == 0 || memory->offset >= memory->bytes) return false;
+  facts.add("offset", size_text(memory->offset));
+  facts.add("bytes", size_text(memory->bytes));
+  add_place(facts, "allocated", memory->allocated, failed.report.working_directory);
+  return names_call(failed, facts);
+}
+
+bool frees_twice(const Case& failed, Facts& facts) {
+  const auto& memory = failed.refused().freed;
+  if (!memory || !memory->is_freed) return false;
+  facts.add("bytes", size_text(memory->bytes));
+  add_place(facts, "freed", memory->freed, failed.report.working_directory);
+  return names_call(failed, facts);
+}
+
 const std::vector<std::string_view> kAllocating = {"Malloc", "MemAlloc", "HostAlloc", "MemCreate", "HostRegister"};
 
 }  // namespace
@@ -173,6 +190,29 @@ const std::vector<Rule>& allocation_rules() {
                "memory from {cuda:cudaMallocHost or cudaHostAlloc|cuMemAllocHost or cuMemHostAlloc} is pinned from the "
                "start{torch:, and so are tensors after pin_memory()}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "host-memory-not-pinned",
+       .codes = {713},
+       .calls = {"HostUnregister", "HostGetDevicePointer", "HostGetFlags"},
+       .when = names_call,
+       .texts = {"the host memory given to {call} is not registered (pinned)"},
+       .fix = {"pass the address that was given to {cuda:cudaHostRegister|cuMemHostRegister}, once for each "
+               "registration"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "size-of-variable",
+       .sure = Sure::often,
+       .codes = {1},
+       .calls = {"MemcpyToSymbol", "MemcpyFromSymbol", "MemcpyToSymbolAsync", "MemcpyFromSymbolAsync"},
+       .when = names_call,
+       .texts = {"{call} refused to copy, often because the offset and the size reach past the end of the variable"},
+       .fix = {"compare the size and the offset, both in bytes, with sizeof(the variable)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "texture-refused",
+       .codes = {26},
+       .when = names_refusing_call,
+       .texts = {"{call}: linear filtering needs a texture of floats, or of integers that are read as normalised "
+                 "floats"},
+       .fix = {"read the texture with cudaFilterModePoint, or convert its elements to floats"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#texture-and-surface-memory"},
       {.id = "texture-refused",
        .sure = Sure::often,
        .codes = {1},
@@ -184,6 +224,22 @@ const std::vector<Rule>& allocation_rules() {
        .fix = {"allocate the image with {cuda:cudaMallocPitch|cuMemAllocPitch}, and pass the pitch that it returns",
                "linear filtering needs floats, or integers that are read as normalised floats"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#texture-and-surface-memory"},
+      {.id = "invalid-free",
+       .codes = {1, 17},
+       .when = frees_inside,
+       .texts =
+           {"{call} was given an address that is {offset} after the beginning of its allocation ({bytes}, allocated "
+            "at {allocated})",
+            "{call} was given an address that is {offset} after the beginning of its allocation ({bytes})"},
+       .fix = {"free each allocation once, with the pointer that the allocation returned"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "invalid-free",
+       .codes = {1, 17},
+       .when = frees_twice,
+       .texts = {"{call} was given memory that had been freed at {freed}: {bytes}",
+                 "{call} was given memory that had been freed: {bytes}"},
+       .fix = {"free each allocation once; after that, set the pointer to null, which may be freed again"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-free",
        .sure = Sure::often,
        .codes = {1, 17},

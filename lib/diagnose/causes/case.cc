@@ -135,6 +135,12 @@ bool names_refusing_call(const Case& failed, Facts& facts) {
   return !failed.asynchronous();
 }
 
+std::string parameter_text(const diagnose::Access& access) {
+  const std::string words = diagnose::through_words(access);
+  if (!access.parameter_name.empty()) return fmt::format("{} ({})", access.parameter_name, words);
+  return access.loaded.empty() ? words : "the pointer at " + words;
+}
+
 void add_who(const Case& failed, Facts& facts) {
   constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
   constexpr std::size_t kColumns = 60;

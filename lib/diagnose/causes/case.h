@@ -110,6 +110,8 @@ void add_place(Facts& facts, const char* name, const std::optional<diagnose::Loc
 
 // Adds the fact call. Returns false if no call was refused.
 bool names_refusing_call(const Case& failed, Facts& facts);
+// Names the pointer of the access, which must have a parameter: "weights (parameter 2)".
+std::string parameter_text(const diagnose::Access& access);
 // Adds who accessed the memory and how: the facts kernel ("scale()") and verb ("reads").
 void add_who(const Case& failed, Facts& facts);
 

@@ -42,6 +42,14 @@ bool misread(const Case& failed, Facts&) { return failed.asynchronous(); }
 
 bool lost_dump(const Case& failed, Facts&) { return failed.asynchronous() && failed.lost_dump; }
 
+// A refused call that no other rule explains. The driver says why it refused the call.
+bool explained(const Case& failed, Facts& facts) {
+  std::string explanation = failed.refused().explanation;
+  while (explanation.ends_with('.')) explanation.pop_back();
+  if (!explanation.empty()) facts.add("explanation", explanation);
+  return names_refusing_call(failed, facts);
+}
+
 }  // namespace
 
 const std::vector<Rule>& kernel_rules() {
@@ -122,6 +130,11 @@ const std::vector<Rule>& kernel_rules() {
             "such as an illegal address (700) or a failed assertion (710)"},
        .fix = {"run the command again with --once, or without: CUDA then returns the exception's own error"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-core-dump-support"},
+      {.id = "explained-by-driver",
+       .when = explained,
+       .texts = {"{call}: {explanation}"},
+       .fix = {"check the arguments of this call"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#error-log-management"},
       {.id = "tensor-memory-leak",
        .codes = {721},
        .texts = {"a kernel ended without freeing the tensor memory that it had allocated"},

@@ -6,8 +6,14 @@
 namespace cudadiag::causes {
 namespace {
 
+// The driver's own explanation, if it gave one, says which of the meanings of an error applies.
+bool may_mean(const Case& failed, std::string_view subject) {
+  const std::string& explanation = failed.refused().explanation;
+  return explanation.empty() || explanation.find(subject) != std::string::npos;
+}
+
 bool takes_a_stream_or_event(const Case& failed, Facts& facts) {
-  return names_refusing_call(failed, facts) &&
+  return names_refusing_call(failed, facts) && may_mean(failed, "context") &&
          (failed.is_launch() || has_any(failed.call(), {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
@@ -20,10 +26,8 @@ bool follows_a_failure(const Case& failed, Facts& facts) {
   return !failed.asynchronous() && !failed.finding.swallowed.empty();
 }
 
-// The driver's own explanation, if it gave one, says which of the meanings of an error applies.
 bool lacks_context(const Case& failed, Facts& facts) {
-  const std::string& explanation = failed.refused().explanation;
-  return names_refusing_call(failed, facts) && (explanation.empty() || has_any(explanation, {"context"}));
+  return names_refusing_call(failed, facts) && may_mean(failed, "context");
 }
 
 bool opens_own_handle(const Case& failed, Facts& facts) {
@@ -34,10 +38,34 @@ bool vanished(const Case& failed, Facts&) {
   return failed.asynchronous() && failed.vanished_when_serialised && !failed.may_be_another_client;
 }
 
+// The kernel's only pointer at fault is into memory that was freed while the kernel was queued.
+bool freed_too_early(const Case& failed, Facts& facts) {
+  const auto& access = failed.finding.access;
+  if (!vanished(failed, facts) || !access || !access->parameter || !access->allocation) return false;
+  const bool may_be_gone = access->relation == Relation::unknown || access->relation == Relation::inside;
+  if (!may_be_gone || !access->loaded.empty() || !access->allocation->freed_later) return false;
+  add_who(failed, facts);
+  facts.add("parameter", parameter_text(*access));
+  facts.add("bytes", size_text(access->allocation->bytes));
+  add_place(facts, "freed", access->allocation->freed_later, failed.report.working_directory);
+  return true;
+}
+
 }  // namespace
 
 const std::vector<Rule>& stream_rules() {
   static const std::vector<Rule> rules = {
+      {.id = "freed-too-early",
+       .sure = Sure::often,
+       .codes = {700, 717},
+       .when = freed_too_early,
+       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed}, probably before the "
+                 "kernel had finished: the failure did not recur in a rerun that waited for the kernel"},
+       .fix = {"free the memory on the stream of its last use, or let the stream of the free wait for an event that is "
+               "recorded after that use",
+               "{torch:call tensor.record_stream(stream) for each other stream that uses the tensor}"},
+       .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
+               "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator}"},
       {.id = "missing-wait",
        .sure = Sure::often,
        .codes = {700, 710, 716, 719},
@@ -68,6 +96,16 @@ const std::vector<Rule>& stream_rules() {
                "create them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
                "torch.cuda.Event(enable_timing=True))}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EVENT.html"},
+      {.id = "event-without-ipc-handle",
+       .sure = Sure::often,
+       .codes = {400},
+       .calls = {"IpcGetEventHandle"},
+       .when = names_refusing_call,
+       .texts = {"{call} was given an event that other processes cannot open, often because it was not created for "
+                 "that"},
+       .fix = {"create the event with both flags: {cuda:cudaEventInterprocess and cudaEventDisableTiming|"
+               "CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#interprocess-communication"},
       {.id = "foreign-handle",
        .sure = Sure::often,
        .codes = {400},

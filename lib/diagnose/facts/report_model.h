@@ -171,13 +171,14 @@ inline std::string through_words(const Access& access) {
 
 // The call that returned the error, if no GPU work failed.
 struct RefusedCall {
-  std::string name;                   // by the name that the program used: "cudaMalloc"
-  std::string explanation;            // the driver's or the memory pool's own message; empty if it gave none
-  std::string host_side;              // the side that a copy treats as host memory: "destination" | "source"
-  std::uint64_t bytes = 0;            // requested by the call
-  std::optional<std::uint64_t> free;  // bytes free on the device right after the call
-  std::uint64_t most_threads = 0;     // for a launch: threads in a block that the kernel allows; 0 if unknown
-  std::uint64_t most_shared = 0;      // for a launch: bytes of dynamic shared memory that the kernel allows
+  std::string name;                      // by the name that the program used: "cudaMalloc"
+  std::string explanation;               // the driver's or the memory pool's own message; empty if it gave none
+  std::string host_side;                 // the side that a copy treats as host memory: "destination" | "source"
+  std::uint64_t bytes = 0;               // requested by the call
+  std::optional<std::uint64_t> free;     // bytes free on the device right after the call
+  std::uint64_t most_threads = 0;        // for a launch: threads in a block that the kernel allows; 0 if unknown
+  std::uint64_t most_shared = 0;         // for a launch: bytes of dynamic shared memory that the kernel allows
+  std::optional<PointedMemory> freed{};  // for a free: the recorded memory that the pointer belongs to
   bool breaks_other_threads_capture = false;
 };
 

@@ -384,6 +384,20 @@ class RecordedMemory {
     return argument;
   }
 
+  // Removes threads whose address lies in live memory: their accesses succeed. Keeps all of them if none remains, or if
+  // the memory may belong to another context.
+  void leave_failing(DumpAccess& dump) const {
+    if (process_.record.contexts.size() != 1) return;
+    const auto lives = [this](const LaneAddress& lane) {
+      const analyse::Whereabouts where = map_.find(lane.address);
+      return where.state == State::live && where.allocation->freed == 0;
+    };
+    const auto live = static_cast<std::uint64_t>(std::ranges::count_if(dump.lanes, lives));
+    if (live == dump.lanes.size()) return;
+    std::erase_if(dump.lanes, lives);
+    dump.unknown += live;
+  }
+
   // Finds the memory by the address alone. This works for memory that was freed before the launch and not reused since,
   // and for live memory that contains a misaligned address. Otherwise, finds the nearest memory below a pointer that
   // was read from memory.
@@ -477,13 +491,15 @@ std::optional<OperationArgument> in_unmapped_part(const OperationArgument* argum
 }
 
 // `own`: the process and the launch to which the addresses belong. `child`: the kernel was launched on the GPU.
-Access access_of(const DumpAccess& dump, const analyse::Failure& failure, const ResolveSite& resolve, const Dumped& own,
+Access access_of(DumpAccess dump, const analyse::Failure& failure, const ResolveSite& resolve, const Dumped& own,
                  bool child) {
   const analyse::OperationArguments given = child ? analyse::OperationArguments() : analyse::arguments_of(failure);
   const OperationArgument* argument = pointer_of(dump, given.arguments);
   std::optional<RecordedMemory> recorded;
   std::optional<OperationArgument> parameter;
   if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
+  if (recorded && dump.from_memory && dump.space == sass::Space::global && !dump.misaligned)
+    recorded->leave_failing(dump);
   if (recorded && argument == nullptr) parameter = recorded->parameter(dump);
   const session::Process* process = given.process;
   if (parameter) {

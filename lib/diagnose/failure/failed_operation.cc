@@ -269,6 +269,8 @@ PointedMemory allocation_of(const analyse::OperationArgument& argument, const se
     allocation.owner = owner_of(stack);
   }
   if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
+  if (!freed && from.freed != 0 && from.freed_site != 0 && from.kind == wire::allocation::Kind::ordered)
+    allocation.freed_later = resolve(process, from.freed_site).first;
   return allocation;
 }
 

@@ -116,6 +116,14 @@ class FindingBuilder {
     lead_with_site(std::move(site));
   }
 
+  std::optional<PointedMemory> freed_memory(const session::FailedCall& call) const {
+    analyse::OperationArgument pointer;
+    pointer.pointer = call.pointer;
+    pointer.where = analyse::AllocationMap(process_.record, call.ticks).find(call.pointer);
+    if (pointer.where.allocation == nullptr) return std::nullopt;
+    return allocation_of(pointer, process_, located_by(symbolizer_));
+  }
+
   RefusedCall refused(const session::FailedCall& call) const {
     RefusedCall refused;
     refused.name = session::visible_call(call);
@@ -126,6 +134,7 @@ class FindingBuilder {
     if (call.device_total > 0) refused.free = call.device_free;
     refused.most_threads = call.most_threads;
     refused.most_shared = call.most_shared;
+    if (call.pointer != 0 && analyse::knows_all_allocations(process_.record)) refused.freed = freed_memory(call);
     const session::Capture& capture = (failure_.noticed != nullptr ? *failure_.noticed : call).capture;
     refused.breaks_other_threads_capture = capture.began != 0 && capture.tid != call.tid;
     return refused;

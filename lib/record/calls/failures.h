@@ -36,6 +36,7 @@ struct FailedCall {
   std::uint64_t bytes = 0;           // requested bytes; 0 if `call` has them
   std::uint64_t device_free = 0, device_total = 0;
   std::uint64_t most_threads = 0, most_shared = 0;  // the limits of a refused kernel
+  std::uint64_t pointer = 0;                        // that a refused call should have freed
   const char* outer = nullptr;                      // the enclosing runtime call, if that call has no callback
   // if this call returned the error of an earlier call: the earlier call's serial; otherwise 0
   std::uint64_t of_call = 0;

@@ -147,6 +147,19 @@ TEST_CASE("an address below 4 GiB is null or a number") {
   CHECK_FALSE(explain(low)->certain);
   low.finding.access->address = 24;
   CHECK(explain(low)->text == "scale() reads memory through a null pointer");
+  low.finding.access->from_memory = true;
+  low.finding.access->table = "rows (a __device__ variable)";
+  CHECK(explain(low)->text ==
+        "scale() reads memory through a null pointer that it read from rows (a __device__ variable)");
+}
+
+TEST_CASE("an access past the end of a variable") {
+  Failed failed = access(Relation::past_end, 4096);
+  failed.finding.access->parameter.reset();
+  failed.finding.access->allocation->allocated.reset();
+  failed.finding.access->variable = "bin::table";
+  CHECK(explain(failed)->text ==
+        "scale() reads 4.0 KiB past the end of bin::table (a __device__ variable), which is 16.0 MiB long");
 }
 
 TEST_CASE("accesses outside of the memory at a parameter") {

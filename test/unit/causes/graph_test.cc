@@ -21,6 +21,7 @@ TEST_CASE("each capture error has its own cause") {
 }
 
 TEST_CASE("calls that are forbidden in a capture") {
+  CHECK(id_of(refused_call(900, "cudaStreamBeginCapture")) == "capture-of-default-stream");
   CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
         "cudaStreamSynchronize waits for the GPU, but captured work runs only when the graph is launched");
   CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);

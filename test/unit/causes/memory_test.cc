@@ -149,6 +149,29 @@ TEST_CASE("calls that accept only some memory") {
   CHECK(id_of(refused_call(1, "cudaIpcGetEventHandle")) == "none");
 }
 
+TEST_CASE("calls that the driver refuses for one reason") {
+  CHECK(text_of(refused_call(713, "cudaHostUnregister")) ==
+        "the host memory given to cudaHostUnregister is not registered (pinned)");
+  CHECK(id_of(refused_call(713, "cudaMalloc")) == "none");
+  CHECK(id_of(refused_call(26, "cudaCreateTextureObject")) == "texture-refused");
+  CHECK(id_of(refused_call(1, "cudaMemcpyToSymbol")) == "size-of-variable");
+  CHECK_FALSE(explain(refused_call(1, "cudaMemcpyToSymbol"))->certain);
+}
+
+TEST_CASE("a free of memory that the recording knows") {
+  Failed failed = refused_call(1, "cudaFree");
+  CHECK(text_of(failed).find("already freed, points into the middle") != std::string::npos);
+  diagnose::PointedMemory& memory = failed.finding.refused->freed.emplace();
+  memory.bytes = 64 << 20;
+  CHECK(text_of(failed).find("already freed, points into the middle") != std::string::npos);
+  memory.offset = 1 << 20;
+  CHECK(text_of(failed) ==
+        "cudaFree was given an address that is 1.0 MiB after the beginning of its allocation (64.0 MiB)");
+  memory.is_freed = true;
+  memory.freed = diagnose::Location{.file = "pool.cu", .function = "clear", .line = 9};
+  CHECK(text_of(failed) == "cudaFree was given memory that had been freed at pool.cu:9, clear: 64.0 MiB");
+}
+
 TEST_CASE("a copy whose host side is device memory") {
   Failed failed = refused_call(1, "cudaMemcpy");
   failed.finding.refused->host_side = "destination";

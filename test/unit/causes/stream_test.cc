@@ -17,6 +17,28 @@ TEST_CASE("a failure that does not recur in a rerun that waits") {
   CHECK(id_of(failed) == "use-after-free");
 }
 
+TEST_CASE("memory that was freed while the kernel was queued") {
+  Failed failed = gpu_error(700);
+  failed.vanished_when_serialised = true;
+  failed.finding.launch->kernel = "total(float const*)";
+  Access& access = failed.finding.access.emplace();
+  access.parameter = 1;
+  access.parameter_name = "x";
+  access.allocation.emplace().bytes = 64 << 20;
+  CHECK(id_of(failed) == "missing-wait");
+  access.allocation->freed_later = diagnose::Location{.file = "buffer.cu", .function = "release", .line = 24};
+  CHECK(
+      text_of(failed).starts_with("total() reads memory through x (parameter 1): 64.0 MiB that were freed at "
+                                  "buffer.cu:24, release, probably before the kernel had finished"));
+  CHECK_FALSE(explain(failed)->certain);
+  access.relation = Relation::past_end;
+  access.distance = 4096;
+  CHECK(id_of(failed) == "address-past-end");
+  access.relation = Relation::unknown;
+  failed.vanished_when_serialised = false;
+  CHECK(id_of(failed) == "none");
+}
+
 TEST_CASE("a call that fails because an earlier one had failed") {
   Failed failed = refused_launch(400, {1, 1, 1}, {32, 1, 1});
   failed.finding.swallowed = "cuModuleGetFunction";
@@ -64,7 +86,18 @@ TEST_CASE("a missing context is not blamed if the driver says something else") {
   failed.finding.refused->explanation = "Error opening locally created memHandle.";
   CHECK(id_of(failed) == "own-ipc-handle");
   failed.finding.refused->explanation = "something new";
-  CHECK(id_of(failed) == "none");
+  CHECK(id_of(failed) == "explained-by-driver");
+  CHECK(text_of(failed) == "cudaIpcOpenMemHandle: something new");
+}
+
+TEST_CASE("the driver's explanation goes before a general meaning of the code") {
+  Failed failed = refused_call(400, "cudaStreamWaitEvent");
+  CHECK(id_of(failed) == "foreign-handle");
+  failed.finding.refused->explanation = "The event belongs to another context.";
+  CHECK(id_of(failed) == "foreign-handle");
+  failed.finding.refused->explanation = "The event has a new kind of fault.";
+  CHECK(text_of(failed) == "cudaStreamWaitEvent: The event has a new kind of fault");
+  CHECK(id_of(refused_call(400, "cudaIpcGetEventHandle")) == "event-without-ipc-handle");
 }
 
 TEST_CASE("the runtime's error for a peer that cannot be reached") {

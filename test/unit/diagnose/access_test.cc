@@ -60,28 +60,6 @@ DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t 
 
 }  // namespace
 
-TEST_CASE("an access is compared with the variable from whose address it was computed") {
-  DumpAccess dump = dump_at({64, 5000, 5004});
-  BaseParameter& base = dump.parameters.front();
-  base.number.reset();
-  base.word = sass::kOfVariable | 8;
-  base.variable = evidence::Variable{"_ZN3bin5tableE", *base.value - 96, 4096};
-  const Access past = recorded_access(dump, nullptr, false);
-  CHECK(past.relation == Relation::past_end);
-  CHECK(past.variable == "bin::table");
-  CHECK(past.distance == 1000u);
-  CHECK(past.farthest == 1004u);
-  CHECK(past.threads == 2);
-  CHECK(past.allocation->bytes == 4096);
-  CHECK(past.allocation->offset == 96);
-
-  dump.lanes.clear();
-  dump.unknown = 3;
-  CHECK(recorded_access(dump, nullptr, false).outside);
-  base.variable.reset();
-  CHECK_FALSE(recorded_access(dump, nullptr, false).outside);
-}
-
 TEST_CASE("a failed access lacks its address if the address could still say which memory was left") {
   Finding finding;
   finding.code = 700;
@@ -200,6 +178,26 @@ TEST_CASE("stores whose warps had exited: only the parameter is known") {
     recorded.argument.pointer = 0;
     CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::null);
   }
+}
+
+TEST_CASE("the address of a variable and its size come from the dump") {
+  const auto access = access_in("variable", "variable");
+  REQUIRE(access);
+  REQUIRE(only_parameter(*access) != nullptr);
+  const evidence::Variable& variable = only_parameter(*access)->variable.value();
+  CHECK(variable.name == "histogram");
+  CHECK(variable.address == 0x7f1502c00000);
+  CHECK(variable.bytes == 4 << 20);
+  const Access found = recorded_access(*access, nullptr, false);
+  CHECK(found.relation == Relation::past_end);
+  CHECK(found.distance == (60 << 20) + 20);
+  CHECK(found.thread == std::array<std::uint32_t, 3>{188, 0, 0});
+  CHECK(found.threads == 1);
+  CHECK(found.variable == "histogram");
+  CHECK(found.allocation->bytes == 4 << 20);
+  DumpAccess lost = *access;
+  lost.lanes.clear();
+  CHECK(recorded_access(lost, nullptr, false).outside);
 }
 
 TEST_CASE("an assertion is not an access") { CHECK_FALSE(access_in("trap", "fill")); }
@@ -462,6 +460,21 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
     CHECK(access.nearest->offset == 2 << 20);
     results.dump = "/session/confirm/8-5.gpucore";
     CHECK_FALSE(access_now(false).nearest);
+  }
+  SUBCASE("threads whose addresses lie in live memory did not fail") {
+    again.record.allocations.push_back(LoadDump::allocation(0x80211fe00000));
+    std::uint64_t numbers = 0;
+    for (evidence::FailingLane& lane : results.failure->state->warps.back().lanes) {
+      lane.registers[5] = 0;  // below 4 GiB
+      ++numbers;
+    }
+    CHECK(access_now(false).relation == Relation::unknown);  // the memory may be of another context
+    again.record.contexts.emplace_back();
+    CHECK(access_now(false).relation == Relation::never_allocated);
+    CHECK(access_now(false).threads == numbers);
+    CHECK(access_now(false).others == 32);
+    again.record.allocations.back().freed = 15;  // may have failed
+    CHECK(access_now(false).relation == Relation::unknown);
   }
   SUBCASE("none if it is too far away") {
     again.record.allocations.pop_back();

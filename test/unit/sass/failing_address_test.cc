@@ -240,6 +240,8 @@ TEST_CASE("the variable from whose address an address is computed") {
   CHECK(std::ranges::count(through, kOfVariable | 0x10) > 0);
   CHECK(std::ranges::all_of(through, [](std::uint32_t word) { return word == (kOfVariable | 0x10); }));
 
+  const Marked first({"LDC.64 R2, c[0x4][RZ]", "!LDG.E R2, desc[UR4][R2.64]", "*EXIT"});
+  CHECK(first.base().words == std::vector<std::uint32_t>{kOfVariable});
   const Marked indexed({"LDC.64 R2, c[0x4][R6+0x8]", "!LDG.E R2, desc[UR4][R2.64]", "*EXIT"});
   CHECK(indexed.base().words.empty());
 }

@@ -499,6 +499,11 @@ TEST_CASE("a copy has its addresses, and a call that failed for lack of memory h
   CHECK((read_copy.argument == 0x300000040 && read_copy.destination == 0x1000 && read_copy.source == 0x2000));
   REQUIRE(record.errors.size() == 1);
   CHECK((record.errors[0].device_free == 5 && record.errors[0].device_total == 6));
+  CHECK(record.errors[0].pointer == 0);
+  wire::store(area.error(0), wire::error::kCode, 1);
+  wire::store(area.error(0), wire::error::kCallName, area.string("cuMemFree_v2"));
+  CHECK(read(area).errors.at(0).pointer == 5);
+  CHECK(read(area).errors.at(0).device_free == 0);
 }
 
 TEST_CASE("autograd's state at a launch is read, and a node's type only if there is one") {
