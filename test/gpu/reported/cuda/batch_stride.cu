@@ -14,7 +14,7 @@ int main() {
   cudaMemset(right, 0, batch * columns * inner * sizeof(float));
   const float one = 1, zero = 0;
   const int distance = int(size);
-  cublasStatus_t status =
+  cublasStatus_t status =                                                                                  // LAUNCH
       cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, columns, inner, &one, left, rows,  // LAUNCH
                                 rows * inner, right, inner, inner * columns, &zero, out, rows, distance,   // LAUNCH
                                 batch);                                                                    // LAUNCH

@@ -33,7 +33,7 @@ int main() {
   cusparseSpMV_bufferSize(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, in, &zero, out, CUDA_R_32F,
                           CUSPARSE_SPMV_ALG_DEFAULT, &bytes);
   cudaMalloc(&buffer, bytes + 1);
-  cusparseStatus_t status =
+  cusparseStatus_t status =                                                                             // LAUNCH
       cusparseSpMV(handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix, in, &zero, out, CUDA_R_32F,  // LAUNCH
                    CUSPARSE_SPMV_ALG_DEFAULT, buffer);                                                  // LAUNCH
   if (status != CUSPARSE_STATUS_SUCCESS) return 77;
