@@ -55,7 +55,8 @@ Lines access_lines(const diagnose::Finding& finding, bool verbose) {
   if (access.by_code) return {line_by_code(access, text)};
   if (access.address) text += fmt::format(" at {:#x}{}", *access.address, kSpaces[static_cast<int>(access.space)]);
   if (!access.address) {
-    text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";
+    if (access.parameter) text += fmt::format(" through parameter {}", *access.parameter);
+    if (!access.variable.empty()) text += " through " + access.variable;
     if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
     text += "; its address is unknown";
   }

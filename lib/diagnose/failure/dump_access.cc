@@ -114,8 +114,10 @@ void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
 std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
   if (!parameter.value) return fmt::format(", computed from {}", parameter_words(parameter));
   const std::uint64_t value = *parameter.value;
-  const std::string name = fmt::format("{} ({:#x})", parameter_words(parameter), value);
-  if (address == value) return ", the value of " + parameter_words(parameter);
+  const std::string words = parameter_words(parameter);
+  const std::string name =
+      parameter.variable ? fmt::format("{}, which is at {:#x}", words, value) : fmt::format("{} ({:#x})", words, value);
+  if (address == value) return parameter.variable ? ", the beginning of " + words : ", the value of " + words;
   return address > value ? fmt::format(", {} after {}", causes::size_text(address - value), name)
                          : fmt::format(", {} before {}", causes::size_text(value - address), name);
 }

@@ -102,7 +102,8 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kContext, failed.context);
   write_arguments(to, failed);
   const bool refused = failed.launch && failed.code != CUDA_ERROR_OUT_OF_MEMORY;
-  wire::store(to, error::kDeviceFree, refused ? failed.most_threads : failed.device_free | failed.pointer);
+  const std::uint64_t of_memory = failed.pointer != 0 ? failed.pointer : failed.device_free;
+  wire::store(to, error::kDeviceFree, refused ? failed.most_threads : of_memory);
   wire::store(to, error::kDeviceTotal, refused ? failed.most_shared : failed.device_total);
   wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
   wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
