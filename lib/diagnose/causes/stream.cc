@@ -6,14 +6,8 @@
 namespace cudadiag::causes {
 namespace {
 
-// The driver's own explanation, if it gave one, says which of the meanings of an error applies.
-bool may_mean(const Case& failed, std::string_view subject) {
-  const std::string& explanation = failed.refused().explanation;
-  return explanation.empty() || explanation.find(subject) != std::string::npos;
-}
-
 bool takes_a_stream_or_event(const Case& failed, Facts& facts) {
-  return names_refusing_call(failed, facts) && may_mean(failed, "context") &&
+  return names_refusing_call(failed, facts) &&
          (failed.is_launch() || has_any(failed.call(), {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
@@ -26,8 +20,10 @@ bool follows_a_failure(const Case& failed, Facts& facts) {
   return !failed.asynchronous() && !failed.finding.swallowed.empty();
 }
 
+// The driver's own explanation, if it gave one, says which of the meanings of an error applies.
 bool lacks_context(const Case& failed, Facts& facts) {
-  return names_refusing_call(failed, facts) && may_mean(failed, "context");
+  const std::string& explanation = failed.refused().explanation;
+  return names_refusing_call(failed, facts) && (explanation.empty() || has_any(explanation, {"context"}));
 }
 
 bool opens_own_handle(const Case& failed, Facts& facts) {

@@ -390,9 +390,13 @@ class RecordedMemory {
   // the memory may belong to another context.
   void leave_failing(DumpAccess& dump) const {
     if (process_.record.contexts.size() != 1) return;
-    const auto lives = [this](const LaneAddress& lane) {
-      const analyse::Whereabouts where = map_.find(lane.address);
-      return where.state == State::live && where.allocation->freed == 0;
+    const auto lives = [&](const LaneAddress& lane) {
+      const analyse::Whereabouts first = map_.find(lane.address), last = map_.find(lane.address + dump.bytes);
+      if (first.state != State::live || last.allocation != first.allocation) return false;
+      using wire::allocation::Kind;
+      // Mapped memory may lack the right to write, and memory of another process may be gone.
+      const Kind kind = first.allocation->kind;
+      return first.allocation->freed == 0 && kind != Kind::mapped && kind != Kind::opened;
     };
     const auto live = static_cast<std::uint64_t>(std::ranges::count_if(dump.lanes, lives));
     if (live == dump.lanes.size()) return;
