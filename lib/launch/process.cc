@@ -185,7 +185,9 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
     const bool refused = error == EPERM || error == EACCES || error == ENOSYS;
     return {125,
             {"cannot start " + name + ": " + ours + ": " + std::strerror(error),
-             refused ? "the seccomp filter of a container or sandbox may forbid it" : "check the limits: ulimit -a"}};
+             refused           ? "the seccomp filter of a container or sandbox may forbid it"
+             : error == EMFILE ? "raise the limit: ulimit -n"
+                               : "check the limits: ulimit -a"}};
   }
   if (error == ENOENT) {
     return {127, {(name.empty() ? "''" : name) + ": no such command", hint_for_missing(name)}};

@@ -90,7 +90,9 @@ Input::Input(int number) : number_(number) {
     kind_ = S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::other;
     had_something_ = has_something();
     had_writer_ = !is_at_end();
-    if (kind_ == Kind::pipe && had_something_) copy_pipe();
+    // While the pipe has a writer, a copy could be incomplete. The next writer of a FIFO may be yet to come.
+    const bool complete = had_something_ && !had_writer_ && !has_name(number);
+    if (kind_ == Kind::pipe && complete) copied_ = copy_of(number);
   }
 }
 
@@ -103,14 +105,6 @@ bool Input::is_at_end() const {
 bool Input::has_something() const {
   pollfd source{number_, POLLIN, 0};
   return ::poll(&source, 1, 0) > 0;
-}
-
-// Copies nothing while the pipe has a writer, because the copy could be incomplete. The next writer of an empty FIFO
-// may be yet to come.
-void Input::copy_pipe() {
-  pollfd source{number_, POLLIN, 0};
-  if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
-  if (bytes_in(number_) > 0 || !has_name(number_)) copied_ = copy_of(number_);
 }
 
 std::string Input::obstacle() const {

@@ -44,7 +44,6 @@ class Input {
  private:
   enum class Kind { none, file, terminal, device, pipe, other };
   bool is_stream() const { return kind_ == Kind::pipe || kind_ == Kind::other; }
-  void copy_pipe();
   bool has_something() const;
   bool is_at_end() const;
   // Returns true if the pipe or socket held data before the target started, or holds data now.

@@ -38,8 +38,8 @@ class FilterText {
     add(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbers, 0, 1);
     answer(SECCOMP_RET_ERRNO | ENOSYS);
     std::set<long> allowed(unchecked_calls().begin(), unchecked_calls().end());
-    add_allowed(allowed);
     pretend_core_limit();
+    add_allowed(allowed);
     std::set<long> conditional;
     for (const SyscallRule& rule : call_rules()) {
       add_rule(rule);
@@ -81,12 +81,18 @@ class FilterText {
     load(offsetof(seccomp_data, nr));
   }
 
-  // Answers prlimit64(pid, RLIMIT_CORE, limits, NULL) with 0, without executing it. The rerun may leave no core file,
-  // but a script that ends at a failed `ulimit -c unlimited` must run as it did the first time.
+  // Answers setrlimit(RLIMIT_CORE) and prlimit64(pid, RLIMIT_CORE, limits, NULL) with 0, without executing them. The
+  // rerun may leave no core file, but a script that ends at a failed `ulimit -c unlimited` must run as it did the first
+  // time.
   void pretend_core_limit() {
     constexpr auto argument = [](unsigned index) {
       return offsetof(seccomp_data, args) + index * sizeof(std::uint64_t);
     };
+    add(BPF_JMP | BPF_JEQ | BPF_K, SYS_setrlimit, 0, 4);
+    load(argument(0));
+    add(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 1);
+    answer(SECCOMP_RET_ERRNO | 0);
+    load(offsetof(seccomp_data, nr));
     add(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 10);
     load(argument(1));
     add(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CORE, 0, 7);

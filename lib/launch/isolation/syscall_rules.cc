@@ -236,7 +236,7 @@ constexpr SyscallRule kRules[] = {
     only_if(refused(kProcessMadvise, Deed::administer, kPages), 3, kTakeOffline),
     on_process(kProcessMadvise, Kind::process, Deed::trace, -1),
     on_process(kPidfdGetfd, Kind::process, Deed::trace, -1),
-    unless_zero(on_process(SYS_prlimit64, Kind::process, Deed::change, 0), 0),
+    unless_zero(on_process(SYS_prlimit64, Kind::process, Deed::change, 0), 2),
     unless_zero(on_process(SYS_sched_setaffinity, Kind::process, Deed::change, 0), 0),
     unless_zero(on_process(SYS_sched_setscheduler, Kind::process, Deed::change, 0), 0),
     unless_zero(on_process(SYS_sched_setparam, Kind::process, Deed::change, 0), 0),

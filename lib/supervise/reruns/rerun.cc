@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -197,9 +198,13 @@ base::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& se
   const std::filesystem::path folder = writer.pass_folder();
   auto made = start_of(spec, session, writer);
   if (const auto* failure = std::get_if<base::Error>(&made)) return *failure;
+  errno = 0;
   Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), nullptr, {}};
   prepared.output = spec.show ? std::make_unique<RerunOutput>(STDERR_FILENO)
                               : std::make_unique<RerunOutput>(writer.create_file(session::kOutputFile));
+  if (errno == EMFILE && !(prepared.input.valid() && prepared.output->pipe().valid())) {
+    return base::Error{"too few files may be open for a rerun", "raise the limit: ulimit -n"};
+  }
   if (!prepared.input.valid()) {
     return base::Error{"the command's standard input cannot be copied for the rerun", "store the input in a file"};
   }

@@ -14,7 +14,8 @@ import struct
 import sys
 
 import targets
-from harness import DATA, FAULT, NO_CALL, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import (DATA, FAULT, NO_CALL, expect, expect_in, expect_success, expect_true_line, faulty, program,
+                     true_line)
 from targets import TARGETS
 
 
@@ -593,3 +594,7 @@ def few_descriptors_are_said(machine):
         if result.returncode != 0:
             expect(result.returncode, 125, "status")
             expect_in("Too many open files", result.stderr, "message")
+    for few in (15, 17):
+        result = machine.run(faulty(machine), options=["--rerun=always"], preexec_fn=limit(resource.RLIMIT_NOFILE, few))
+        expect_in("the rerun failed to start: too few files may be open for a rerun; raise the limit: ulimit -n\n",
+                  result.stderr, f"message with {few} descriptors")

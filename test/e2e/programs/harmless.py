@@ -316,6 +316,11 @@ def names_threads_of_a_child():
 def limits_itself():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 1, hard))
+    resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE, (soft - 2, hard))
+    resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)
+    if os.uname().machine == "x86_64":
+        limits = (ctypes.c_ulong * 2)(2, 2)
+        assert ctypes.CDLL(None).syscall(160, resource.RLIMIT_CORE, limits) == 0, "setrlimit"
     os.nice(1)
     os.sched_setaffinity(0, os.sched_getaffinity(0))
 

@@ -91,7 +91,7 @@ TEST_CASE("a pipe that has a writer, or that was filled later, cannot be given a
   CHECK(input.obstacle() == "its input is a pipe that cannot be read again");
 }
 
-TEST_CASE("an empty FIFO whose writer has gone may get another writer, so it cannot be given again") {
+TEST_CASE("a FIFO whose writer has gone may get another writer, so it cannot be given again") {
   const ScratchFolder scratch;
   const std::string name = scratch.path() / "fifo";
   REQUIRE(::mkfifo(name.c_str(), 0600) == 0);
@@ -102,7 +102,7 @@ TEST_CASE("an empty FIFO whose writer has gone may get another writer, so it can
     const FileDescriptor second(::open(name.c_str(), O_WRONLY | O_CLOEXEC));
     REQUIRE(::write(second.get(), "words", 5) == 5);
   }
-  CHECK(Input(from.get()).obstacle() == "");
+  CHECK(Input(from.get()).obstacle() == "its input is a pipe that cannot be read again");
   Pipe anonymous;
   anonymous.close();
   CHECK(Input(anonymous.from.get()).obstacle() == "");
