@@ -132,6 +132,8 @@ void add_rerun_mode(CLI::App* command, supervise::RerunMode& mode, const char* w
   add_word(command, "--rerun", mode, modes, what)
       ->default_str("ask at a terminal, otherwise auto")
       ->envname("CUDADIAG_RERUN");
+  // CLI11 reads the variables of a subcommand without this callback for every command line, and refuses a wrong value.
+  command->parse_complete_callback([] {});
 }
 
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop) {

@@ -4,13 +4,11 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analyse/notes.h"
+#include "analyse/process_ending.h"
 #include "diagnose/unreported/race_findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
@@ -34,12 +32,6 @@ bool print_unrecorded(const std::vector<session::Process>& processes) {
     return all;
   }
   return false;
-}
-
-bool records_by_itself(const std::vector<std::string>& command) {
-  if (command.size() < 2 || std::filesystem::path(command[0]).filename() != "cudadiag") return false;
-  constexpr std::string_view kRecording[] = {"run", "races", "nans", "bisect"};
-  return std::ranges::find(kRecording, command[1]) != std::end(kRecording);
 }
 
 // Returns the failed calls that the program handled, and runtimes whose failed calls were not recorded. A run without
@@ -97,15 +89,15 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   if (options.verbosity == report::Verbosity::quiet) return false;
   if (!none && failed(end.end)) return print_no_failure(report), false;
   if (!none) return false;
-  const bool is_cudadiag = records_by_itself(options.recording.command);
   // A program without a GPU gets no message, unless it failed, or the user asks about its races or for details.
   const bool wanted = options.print_no_race || options.verbosity == report::Verbosity::verbose;
   if (!wanted && !failed(end.end)) return false;
   // An interrupted program may not have reached its first CUDA call.
-  if (end.interrupted && !options.print_no_race) return false;
-  if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
-  if (is_cudadiag) {
-    return say("nothing was recorded here: the command is another cudadiag, and creates a session of its own"), true;
+  const bool interrupted = end.interrupted || analyse::ending(end.end).asked_for();
+  if (interrupted && !options.print_no_race) return false;
+  if (interrupted) return say("the program did not use CUDA before it was interrupted"), true;
+  if (recording.holds_launcher()) {
+    return say("nothing was recorded here: the command started another cudadiag, which has a session of its own"), true;
   }
   if (wanted || recording.unrecorded().empty()) print_why_no_process(!wanted);
   return true;

@@ -139,9 +139,9 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
       return "cudadiag ended it at its " + obstacle.detail;
     case Kind::hung:
       return "it hung";
-    case Kind::ended_from_outside:
-      return obstacle.number == 0 ? "something outside the program ended it"
-                                  : fmt::format("it ended with status {}, as after a signal", obstacle.number);
+    case Kind::ended_by_signal:
+      return obstacle.detail.starts_with("signal") ? obstacle.detail + " ended it"
+                                                   : "it ended with " + obstacle.detail + ", as after a signal";
     case Kind::failed_late:
       return "it failed only after " + rounded_duration(obstacle.seconds);
     case Kind::took_long:
@@ -157,7 +157,9 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::not_isolated:
       return "this system cannot isolate a rerun (" + obstacle.detail + ")";
     case Kind::no_folder:
-      return "its working folder has been removed and must first be created again: " + obstacle.detail;
+      return obstacle.detail.empty()
+                 ? "its working folder was removed before it started; first change to a folder that exists"
+                 : "its working folder has been removed and must first be created again: " + obstacle.detail;
     case Kind::exposed:
       return "another user can rename entries of " + obstacle.detail + " and so replace the session's folder";
     case Kind::interrupted:

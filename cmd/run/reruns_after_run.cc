@@ -117,7 +117,7 @@ class RerunsAfterRun {
   supervise::RerunDecision decide() const {
     return supervise::decide_rerun(session_, input_,
                                    {.mode = options_.rerun_mode,
-                                    .isolated = plan_.isolated,
+                                    .isolated = !launch::missing_isolation(),
                                     .for_hang_dump = for_hang_dump_,
                                     .quiet = is_quiet(),
                                     .interrupted = relay_.interrupted(),

@@ -58,7 +58,7 @@ void RunReport::print_report(diagnose::Diagnosis report) {
   // A hang is rerun only for a core dump, if the user requested one.
   const bool hangs = std::ranges::all_of(
       report.findings, [](const diagnose::Finding& finding) { return finding.kind == analyse::Kind::hang; });
-  if (options_.rerun_mode != supervise::RerunMode::never && (!hangs || options_.rerun.hang_dump)) {
+  if (hangs ? options_.rerun.hang_dump : options_.rerun_mode != supervise::RerunMode::never) {
     options = report::before_reruns(options);
   }
   write_error_text(report::write_text(report, options));

@@ -1,9 +1,11 @@
 #include "supervise/recording.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -25,10 +27,13 @@
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"
+#include "wire/environment.h"
 #include "wire/pass_files.h"
 
 namespace cudadiag::supervise {
 namespace {
+
+constexpr const char* kInnerLauncher = "launcher";  // an empty file in the folder of the outer launcher's pass
 
 bool found_no_memory(const session::Process& process) {
   const auto& errors = process.record.errors;
@@ -93,7 +98,16 @@ Recording::Recording(const RecordingOptions& options)
   if (!options.runs_python()) find_recorder();
   if (!refusal_) open_places(now);
   if (refusal_) return;
+  tell_outer_launcher();
   options_.runs_python() ? choose_python_variables() : choose_variables();
+}
+
+void Recording::tell_outer_launcher() {
+  const char* folder = std::getenv(wire::environment::kSession);
+  // `cudadiag env` sets no arena.
+  if (folder == nullptr || *folder != '/' || std::getenv(wire::environment::kArena) == nullptr) return;
+  const std::filesystem::path file = std::filesystem::path(folder) / kInnerLauncher;
+  const base::FileDescriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 void Recording::open_places(std::time_t now) {
@@ -348,6 +362,8 @@ void Recording::note_end(const RunEnd& end) {
   // Once a hanging program has been asked to terminate, its actions say nothing about the hang.
   if (!session_.manifest.hang) read_areas();
   if (may_be_dumped()) remove_pipes(writer_->pass_folder());
+  std::error_code error;
+  holds_launcher_ = writer_ && std::filesystem::remove(writer_->pass_folder() / kInnerLauncher, error);
   // The images are not read after this, and they may be large.
   if (writer_) writer_->remove(writer_->pass_folder() / session::kModulesFolder);
   add_gpu_processes(session_);

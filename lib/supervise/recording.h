@@ -90,6 +90,10 @@ class Recording {
   const std::vector<base::Error>& failures() const { return failures_; }
   // Sentences about processes that the recorder reached but could not record. Valid after note_end().
   const std::vector<std::string>& unrecorded() const { return unrecorded_; }
+  // Returns whether a process of the target was a launcher, which records its own target. Valid after note_end().
+  bool holds_launcher() const { return holds_launcher_; }
+  // If another launcher started this one, makes its holds_launcher() return true.
+  static void tell_outer_launcher();
   // Returns whether a process that uses a GPU was not recorded, so that the absence of a finding proves nothing. Valid
   // after note_end().
   bool is_void() const;
@@ -184,7 +188,7 @@ class Recording {
   std::optional<base::Error> not_stored_;  // why the last attempt to store the recording failed
   std::vector<base::Error> failures_;
   std::vector<std::string> warnings_, unrecorded_;
-  bool whole_ = true, void_ = false;
+  bool whole_ = true, void_ = false, holds_launcher_ = false;
 };
 
 }  // namespace cudadiag::supervise

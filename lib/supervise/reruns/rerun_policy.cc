@@ -1,13 +1,13 @@
 #include "supervise/reruns/rerun_policy.h"
 
 #include <fmt/core.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include "analyse/first_failure.h"
+#include "analyse/process_ending.h"
 #include "launch/gpu_facts.h"
 #include "launch/isolation/isolation.h"
 #include "session/ownership.h"
@@ -38,20 +38,21 @@ bool under_another_launcher() {
          std::getenv(wire::environment::kSession) == nullptr;
 }
 
-// A shell exits with 128 + N if signal N killed its command, but a program may choose this status too. `sent`: the
-// signals that cudadiag passed on.
-std::optional<RerunObstacle> end_from_outside(const session::ProcessEnd& end, const std::set<int>& sent) {
+// A shell exits with 128 + N if signal N killed its command, but a program may choose this status too. The kernel does
+// not reveal who sent the signal, which may be the program itself. `sent`: the signals that cudadiag passed on.
+std::optional<RerunObstacle> end_by_signal(const session::ProcessEnd& end, const std::set<int>& sent) {
   const int status = end.code.value_or(0);
   const int signal = end.signal.value_or(status > 128 ? status - 128 : 0);
-  const bool seen = sent.contains(signal);
-  if (!seen && signal != SIGINT && signal != SIGTERM && signal != SIGHUP && signal != SIGKILL) return std::nullopt;
-  return RerunObstacle{Kind::ended_from_outside, {}, 0, end.signal || seen ? 0 : status};
+  if (!sent.contains(signal) && !analyse::ending({std::nullopt, signal}).killed()) return std::nullopt;
+  return RerunObstacle{Kind::ended_by_signal, analyse::ending(end).text};
 }
 
-std::optional<RerunObstacle> removed_folder(const session::Session& session) {
+// A folder that was removed before the run has no path. Only a rerun that is not isolated can inherit it.
+std::optional<RerunObstacle> removed_folder(const session::Session& session, const RerunRequest& request) {
   const std::string& folder = session.manifest.working_directory;
   std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return std::nullopt;
+  const bool inherits = request.mode == RerunMode::always || !request.isolated;
+  if (folder.empty() ? inherits : std::filesystem::is_directory(folder, error)) return std::nullopt;
   return RerunObstacle{Kind::no_folder, folder};
 }
 
@@ -67,7 +68,7 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session, co
     return RerunObstacle{Kind::ended_early, std::string(word(*at))};
   }
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
-  if (auto outside = end_from_outside(session.manifest.passes.front().end, request.signals)) return outside;
+  if (auto signal = end_by_signal(session.manifest.passes.front().end, request.signals)) return signal;
   if (const int ranks = session.manifest.ranks; ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
@@ -126,7 +127,7 @@ bool may_end_other_programs(const session::Session& session) {
 
 RerunDecision decide_rerun(const session::Session& session, const launch::Input& input, const RerunRequest& request) {
   if (request.interrupted) return decline({Kind::interrupted}, request);
-  if (const auto obstacle = removed_folder(session)) return decline(*obstacle, request);
+  if (const auto obstacle = removed_folder(session, request)) return decline(*obstacle, request);
   if (request.mode == RerunMode::always) return {};
   if (request.for_hang_dump) {
     const auto obstacle = exposure(session);

@@ -21,7 +21,7 @@ struct RerunObstacle {
     under_another_launcher,
     ended_early,  // by cudadiag
     hung,
-    ended_from_outside,
+    ended_by_signal,  // probably sent from outside
     failed_late,
     took_long,
     one_rank,
@@ -29,7 +29,7 @@ struct RerunObstacle {
     mps,
     input,
     not_isolated,
-    no_folder,  // its working folder has been removed
+    no_folder,  // its working folder has been removed: during the run or, if `detail` is empty, before
     exposed,    // another user can replace the session's folder, so the rerun could write through links
     interrupted,
     // The user cannot be asked:
@@ -42,10 +42,10 @@ struct RerunObstacle {
     raw_terminal,
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, or
-                         // the folder that is exposed or has been removed
+  std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, the
+                         // signal or status that ended it, or the folder that is exposed or has been removed
   double seconds = 0;    // until it failed or ended
-  int number = 0;        // the number of ranks in the job, or the exit status that stands for a signal
+  int number = 0;        // of ranks in the job
 };
 
 // Returns whether the run shares its GPU with other programs through MPS, as far as its recording, the environment and
@@ -66,7 +66,7 @@ struct TerminalState {
 
 struct RerunRequest {
   RerunMode mode = RerunMode::standard;
-  bool isolated = false;       // the reruns will be isolated
+  bool isolated = false;       // reruns can be isolated; with RerunMode::always, they are not
   bool for_hang_dump = false;  // the user requested a GPU core dump of the hang
   bool quiet = false;          // -q
   bool interrupted = false;

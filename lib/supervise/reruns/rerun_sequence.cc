@@ -13,6 +13,7 @@
 #include "session/session_reader.h"
 #include "supervise/hook_requests.h"
 #include "supervise/program_folders.h"
+#include "supervise/recording.h"
 #include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"
 #include "supervise/toolkit_programs.h"
@@ -401,6 +402,7 @@ class RerunSequence {
 
 bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
                 launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener) {
+  Recording::tell_outer_launcher();
   return RerunSequence(session, state, writer, relay, plan, listener).run();
 }
 

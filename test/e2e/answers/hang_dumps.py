@@ -67,6 +67,7 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
+    assert "cudadiag bisect /" not in result.stderr, f"it advises what it then does: {result.stderr}"
     expect_in("cudadiag: no GPU core dump was written after ", after, "after it")
     expect_in("no process accepted a request for one: only NVIDIA's driver does", after, "why")
     assert "--on-hang" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"

@@ -39,10 +39,12 @@ def killed_run_is_not_repeated(machine):
     machine.plan(FAULT)
     result = rerun(machine, *program("ten_launches.py", "kill"))
     expect(result.returncode, -signal.SIGKILL, "status")
-    _expect_refused(machine, result, "something outside the program ended it", _can_isolate(machine))
+    _expect_refused(machine, result, "signal 9 ended it", _can_isolate(machine))
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     result = rerun(machine, "sh", "-c", '"$@"; exit 143', "sh", *program("ten_launches.py"))
     _expect_refused(machine, result, "it ended with status 143, as after a signal", _can_isolate(machine))
+    result = rerun(machine, "sh", "-c", '"$@"; kill -USR1 $$', "sh", *program("ten_launches.py"))
+    _expect_refused(machine, result, "signal 10 ended it", _can_isolate(machine))
 
 
 def removed_working_folder_is_said_before_a_rerun_is_announced(machine):
@@ -54,11 +56,25 @@ def removed_working_folder_is_said_before_a_rerun_is_announced(machine):
     gone = machine.folder / "gone"
     expect_in(f"the command was not rerun, because its working folder has been removed and must first be created again: {gone}. To prove",
               result.stderr, "message")
+    isolated = " --isolated" if _can_isolate(machine) else "  # not isolated"
+    expect_in(f"To prove this and find the cause: cudadiag bisect{isolated}", result.stderr, "advice")
     expect("running the command again" in result.stderr, False, "whether a rerun is announced in " + result.stderr)
     by_hand = machine.cudadiag("bisect", "--isolated")
     expect_in(f"cudadiag: the rerun failed to start: the working folder of the program has been removed: {gone}; "
               "create it again, with the files that the program reads\n", by_hand.stderr, "bisect")
     expect("running the command again" in by_hand.stderr, False, "whether bisect announces a rerun in " + by_hand.stderr)
+
+
+def working_folder_that_was_removed_before_the_start_is_an_obstacle_to_isolation(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    script = 'mkdir gone && cd gone && rmdir "$PWD" && exec "$@"'
+    start = ["sh", "-c", script, "sh", *machine.command("run", "--rerun=auto", "--", *program("probe.py"))]
+    if _can_isolate(machine):
+        _expect_refused(machine, machine.plain(*start), "its working folder was removed before it started; "
+                        "first change to a folder that exists. To prove", isolated=True)
+        expect_success(machine.cudadiag("bisect", "--isolated", "--no-device-pass"))
+        expect_proven(machine.report())
 
 
 def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
@@ -149,6 +165,9 @@ def variable_sets_the_default_and_an_option_goes_before_it(machine):
     result = machine.cudadiag("run", "--", "echo", "ran")
     expect((result.returncode, result.stdout), (125, ""), "status and output")
     expect_in("cudadiag: CUDADIAG_RERUN: expected one of ask, auto, always, never, got perhaps\n", result.stderr, "message")
+    expect(machine.cudadiag("races", "--", "true").returncode, 125, "status of races")
+    for words in (["list"], ["report"], ["bisect", "--no-device-pass"]):
+        expect_success(machine.cudadiag(*words))  # they have no --rerun
     result = machine.cudadiag("run", "--rerun=maybe", "--", "echo", "ran")
     expect_in("cudadiag: --rerun: expected one of ask, auto, always, never, got maybe\n", result.stderr, "message")
 

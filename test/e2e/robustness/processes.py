@@ -93,16 +93,21 @@ def interrupted_command_without_cuda_gets_no_advice(machine):
         expect(target.stdout.readline(), "ready\n", "start")
         target.send_signal(signal.SIGINT)
         expect((target.communicate(timeout=60)[1], target.returncode), (said, -signal.SIGINT), f"what {command} says")
+        by_others = machine.cudadiag(command, "--", "sh", "-c", "kill -INT $$")
+        expect((by_others.stderr, by_others.returncode),
+               (said + "cudadiag: the command was killed by signal 2 (SIGINT)\n", -signal.SIGINT), f"what {command} says")
 
 
 def launcher_of_a_launcher_says_who_records(machine):
     machine.plan(FAULT)
     inner = machine.command("run", "--rerun=never", "-o", "inner", "--", *program("ten_launches.py"))
-    result = machine.run(*inner)
-    expect(result.returncode, 3, "status")
-    expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command is another cudadiag, "
-           "and creates a session of its own", "what the outer one says")
-    expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
+    bisect = machine.command("bisect", "-o", "inner", "--no-device-pass")
+    for command in (inner, ["sh", "-c", '"$@"; exit 3', "sh", *inner], ["sh", "-c", '"$@"; exit 3', "sh", *bisect]):
+        result = machine.run(*command)
+        expect(result.returncode, 3, "status")
+        expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command started another "
+               "cudadiag, which has a session of its own", "what the outer one says")
+        expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 
 def signals_to_the_launcher_reach_the_program(machine):

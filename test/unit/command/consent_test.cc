@@ -82,8 +82,10 @@ TEST_CASE("the reason for not asking says what is known") {
   using Kind = RerunObstacle::Kind;
   CHECK(sentence(RerunObstacle{Kind::failed_late, {}, 121}) == "it failed only after 2 min");
   CHECK(sentence(RerunObstacle{Kind::took_long, {}, 151}) == "it took 3 min");
-  CHECK(sentence(RerunObstacle{Kind::ended_from_outside}) == "something outside the program ended it");
-  CHECK(sentence(RerunObstacle{Kind::ended_from_outside, {}, 0, 143}) == "it ended with status 143, as after a signal");
+  CHECK(sentence(RerunObstacle{Kind::ended_by_signal, "signal 9"}) == "signal 9 ended it");
+  CHECK(sentence(RerunObstacle{Kind::ended_by_signal, "status 143"}) == "it ended with status 143, as after a signal");
+  CHECK(sentence(RerunObstacle{Kind::no_folder}) ==
+        "its working folder was removed before it started; first change to a folder that exists");
 }
 
 TEST_CASE("only yes means consent") {

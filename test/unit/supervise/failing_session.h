@@ -12,6 +12,7 @@ inline session::Session failing_session(int open = 2, std::uint32_t code = 700) 
   const auto stream = picture.stream(0);
   for (int i = 1; i <= open; ++i) picture.issue_at(picture.site("kernel" + std::to_string(i)), stream);
   session::Session session;
+  session.manifest.working_directory = "/";
   session::Pass record;
   record.kind = session::PassKind::record;
   record.folder = "record";

@@ -127,6 +127,11 @@ TEST_CASE("after a refusal, the advice is what the user can still do") {
   CHECK(interrupted.obstacle.value().kind == Kind::interrupted);
   CHECK(interrupted.advice == Advice::bisect_isolated);
   CHECK(decide({.interrupted = true}).advice == Advice::bisect);
+  // Only a rerun that is not isolated can inherit a folder that has no path.
+  session::Session gone = failing_session();
+  gone.manifest.working_directory.clear();
+  CHECK(decide({.isolated = true}, gone).obstacle.value().kind == Kind::no_folder);
+  CHECK(decide({.mode = RerunMode::always, .isolated = true}, gone).kind == Decision::start);
   session::Session late = failing_session();
   late.manifest.passes.front().seconds = 130;
   for (const TerminalState& terminal : {TerminalState{}, kPerson}) {
@@ -177,22 +182,24 @@ TEST_CASE("nothing is repeated where another user can replace the folder of the 
   CHECK(decide({.mode = RerunMode::never, .for_hang_dump = true}, session).obstacle.value().kind == Kind::exposed);
 }
 
-TEST_CASE("a run that was ended, by cudadiag or from the outside, is not repeated") {
+TEST_CASE("a run that cudadiag or a signal ended is not repeated, unless it is a signal of a crash") {
   const Environment none;
   session::Session session = failing_session();
   session::Pass& record = session.manifest.passes.front();
   record.end = {std::nullopt, SIGTERM};
-  CHECK(obstacle(session) == Kind::ended_from_outside);
-  CHECK(found_in(session).number == 0);
+  CHECK(obstacle(session) == Kind::ended_by_signal);
+  CHECK(found_in(session).detail == "signal 15");
   // A shell whose command was killed, or any program.
   record.end = {128 + SIGINT, std::nullopt};
-  CHECK(obstacle(session) == Kind::ended_from_outside);
-  CHECK(found_in(session).number == 130);
-  record.end = {std::nullopt, SIGUSR1};
-  CHECK_FALSE(obstacle(session));
-  CHECK(decide({.isolated = true, .signals = {SIGUSR1}}, session).obstacle.value().kind == Kind::ended_from_outside);
+  CHECK(obstacle(session) == Kind::ended_by_signal);
+  CHECK(found_in(session).detail == "status 130");
+  for (const int signal : {SIGUSR1, SIGQUIT, SIGXCPU}) {
+    record.end = {std::nullopt, signal};
+    CHECK(obstacle(session) == Kind::ended_by_signal);
+  }
   record.end = {std::nullopt, SIGABRT};
   CHECK_FALSE(obstacle(session));
+  CHECK(decide({.isolated = true, .signals = {SIGABRT}}, session).obstacle.value().kind == Kind::ended_by_signal);
   session.manifest.hang = 5;
   CHECK(obstacle(session) == Kind::hung);
   record.cut_short = session::CutShort::first_race;
