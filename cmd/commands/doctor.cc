@@ -282,11 +282,14 @@ void check_sessions(Checklist& checks) {
   std::optional<base::Error> first;
   for (const session::Root& root : roots) {
     auto obstacle = session::obstacle_in(root);
-    if (!obstacle) obstacle = lack_of_room(root.folder);
-    if (!obstacle && !first) return checks.known("sessions", root.folder.string());
-    if (!obstacle)
-      return checks.bad("sessions", first->what + ", so sessions go to " + root.folder.string(), first->hint);
-    if (!first) first = obstacle;
+    if (obstacle && !first) first = obstacle;
+    if (obstacle) continue;
+    const std::string why = first ? first->what + ", so sessions go to " + root.folder.string() : "";
+    // A small session may still fit, so cudadiag uses this folder.
+    if (const auto full = lack_of_room(root.folder)) {
+      return checks.bad("sessions", why + (first ? "; " : "") + full->what, full->hint);
+    }
+    return first ? checks.bad("sessions", why, first->hint) : checks.known("sessions", root.folder.string());
   }
   checks.bad("sessions", first->what + ", so no session can be written", first->hint);
 }

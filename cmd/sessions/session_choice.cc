@@ -54,9 +54,9 @@ base::Error failure_of(const supervise::KilledRun& run) {
 // be null.
 std::string newer_run(const std::vector<session::Root>& roots, const fs::path* folder) {
   const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
-  const bool was_lost = lost && (!live || live->filename() < lost->filename());
+  const bool was_lost = lost && (!live || session::age_of(*live) < session::age_of(*lost));
   const auto& newer = was_lost ? lost : live;
-  if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return "";
+  if (!newer || (folder != nullptr && session::age_of(*folder) >= session::age_of(*newer))) return "";
   const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
   return was_lost ? "a newer run is incomplete: cudadiag run was killed, and the recording in " + newer->string() +
                         " is lost" + (place ? still_there(*place) : "")

@@ -194,8 +194,18 @@ SessionAge age_of(const fs::path& session) {
     if (rest == end || *rest != '-') break;
     rest = std::from_chars(rest + 1, end, *number).ptr;
   }
-  if (name.ends_with(kIncomplete)) age.second = std::max(age.second, second_text(last_recorded(session)));
   std::error_code error;
+  struct statx birth {};
+  if (name.ends_with(kIncomplete) && !fs::exists(session / kArenaFile, error)) {
+    age.second = std::max(age.second, second_text(last_recorded(session)));
+  }
+  if (::statx(AT_FDCWD, session.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &birth) == 0) {
+    // The folder may have been created in the second after the one that it is named after.
+    for (const std::uint32_t later : {0u, 1u}) {
+      if (second_text(birth.stx_btime.tv_sec - later) != age.second) continue;
+      age.created = birth.stx_btime.tv_nsec + later * 1'000'000'000;
+    }
+  }
   age.is_latest = fs::read_symlink(session.parent_path() / kLatest, error) == name;
   return age;
 }
@@ -248,7 +258,10 @@ std::optional<base::Error> obstacle_in(const Root& root) {
   if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
     return base::Error{place.string() + " belongs to another user", another};
   }
-  if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
+  // root may write to /proc, but nobody can create a folder there.
+  struct statvfs disk {};
+  const bool stores_files = ::statvfs(place.c_str(), &disk) != 0 || disk.f_blocks > 0 || disk.f_files > 0;
+  if (stores_files && ::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
   const std::string what = place == folder
                                ? place.string() + " is not writable"
                                : folder.string() + " cannot be created: " + place.string() + " is not writable";
@@ -286,7 +299,7 @@ std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) 
   for (const Root& root : roots) {
     for (const fs::path& session : sessions_in(root.folder)) {
       if (lives ? !run_goes_on(session) : !was_lost(session)) continue;
-      if (!newest || session.filename() > newest->filename()) newest = session;
+      if (!newest || age_of(session) > age_of(*newest)) newest = session;
       break;  // sessions_in() returns the newest first
     }
   }

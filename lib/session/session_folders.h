@@ -71,12 +71,13 @@ bool is_session(const std::filesystem::path& folder);
 // that has not failed yet.
 bool is_blank(const std::filesystem::path& folder);
 
-// The parts of a session's name. A newer session compares as greater. The folder's modification time cannot be used,
-// because `cudadiag keep` and reruns change it. If no launcher has finished the session, its processes may have been
-// recorded long after it was named. Then `second` is the time of the latest recording.
+// How old a session is. A newer session compares as greater. The folder's modification time cannot be used, because
+// `cudadiag keep` and reruns change it. A session without a launcher may have been recorded long after it was named.
+// Then `second` is the time of the latest recording.
 struct SessionAge {
-  std::string second;      // "20261121-101500", in UTC
-  bool is_latest = false;  // the link `latest` points to it, so of its root's sessions, it was the last to finish
+  std::string second;         // "20261121-101500", in UTC
+  std::uint32_t created = 0;  // nanoseconds after this second; 0 if unknown, as for a copy
+  bool is_latest = false;     // the link `latest` points to it, so of its root's sessions, it was the last to finish
   std::uint64_t pid = 0;
   std::uint64_t attempt = 0;  // 2 or more if an earlier session has the same second and pid
   auto operator<=>(const SessionAge&) const = default;

@@ -195,6 +195,9 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
       return base::Error{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno),
                          remedy};
     } else if (root.by_variable) {
+      if (const auto obstacle = obstacle_in(root)) {
+        return base::Error{"CUDADIAG_DIR cannot be used: " + obstacle->what, remedy};
+      }
       return base::Error{
           name + ", which does not exist",
           "cudadiag run creates it; if the name is wrong, correct it, or give the folder of the sessions "
@@ -204,6 +207,10 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     // this user.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
+    if (holds_recording(root.folder)) {
+      return base::Error{root.folder.string() + " is a session, not a folder of sessions",
+                         "to read it: cudadiag report " + root.folder.string()};
+    }
     if (const auto others = recordings_in(root.folder); !others.empty()) {
       return base::Error{why_not_listed(root.folder, others.back()),
                          "give the path of one, such as " + others.back().string()};

@@ -306,6 +306,7 @@ def _expect_no_session(machine, message):
 
 def folders_that_cannot_be_read_are_named(machine):
     (machine.folder / "file").touch()
+    (machine.folder / "link").symlink_to("nowhere")
     commands = ("list", "report", "bisect", "dump", "status", "top")
     of_variable = "; correct it, or give the folder of the sessions with -o FOLDER"
     of_missing = "; cudadiag run creates it; if the name is wrong, correct it, or give the folder of the sessions with -o FOLDER"
@@ -318,6 +319,10 @@ def folders_that_cannot_be_read_are_named(machine):
              f"CUDADIAG_DIR names {machine.folder}/file, which is not a folder" + of_variable),
             ({"CUDADIAG_DIR": f"{machine.folder}/file/below"},
              f"CUDADIAG_DIR names {machine.folder}/file/below, which cannot be read: Not a directory" + of_variable),
+            ({"CUDADIAG_DIR": f"{machine.folder}/link"},
+             f"CUDADIAG_DIR cannot be used: {machine.folder}/link is not a folder" + of_variable),
+            ({"CUDADIAG_DIR": "/proc/none"},
+             "CUDADIAG_DIR cannot be used: /proc/none cannot be created: /proc is not writable" + of_variable),
             ({"XDG_STATE_HOME": f"{machine.folder}/file"},
              f"{machine.folder}/file/cudadiag cannot be read: Not a directory" + of_default)):
         before = dict(machine.environment)
@@ -568,6 +573,7 @@ def doctor_says_that_the_disk_of_the_sessions_is_full(machine):
     machine.state.mkdir()
     shown = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size=1M none {machine.state} || exit 77", *machine.command("doctor")).stdout
     expect_in("PROBLEM sessions ", shown, "row")
+    expect("sessions go to" in shown, False, f"whether another folder is named, in {shown}")
     expect_in(f"{machine.state} is on a disk without room for the 64 MB recording", shown, "why")
     expect_in("fix: free some space, or choose a folder on another disk with CUDADIAG_DIR", shown, "remedy")
 

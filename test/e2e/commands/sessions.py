@@ -309,6 +309,8 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
     session.rename(kept / "mine")
     expect_in("do not have the names that cudadiag gives them", machine.cudadiag("list", "-o", "kept").stderr, "names")
     (kept / "mine").rename(session)
+    expect(machine.cudadiag("list", "-o", session).stderr, f"cudadiag: {session} is a session, not a folder of sessions; "
+           f"to read it: cudadiag report {session}\n", "a session in place of its folder")
     machine.folder.chmod(0o755)
     kept.chmod(0o755)
     listed = _as_nobody(machine, *machine.command("list", "-o", "kept"))

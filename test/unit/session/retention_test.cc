@@ -5,12 +5,16 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "session/ownership.h"
 #include "session/session.h"
+#include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"
@@ -262,6 +266,35 @@ TEST_CASE("what is removed from a session is found without following links") {
   writer.remove(named);
   CHECK(fs::exists(outside / "record/modules/file"));
   CHECK_FALSE(fs::exists(moved / "record/modules"));
+}
+
+TEST_CASE("of two sessions of one second, the one that began later is newer, whatever its pid and its end") {
+  const ScratchFolder scratch;
+  const session::Root root{scratch.path(), false, ""};
+  const auto create = [&](std::uint32_t pid, std::int64_t second) {
+    return std::get<session::SessionWriter>(session::SessionWriter::create({root}, pid, second));
+  };
+  const std::int64_t second = std::time(nullptr);
+  auto first = create(4711, second);
+  const auto created = [&](const session::SessionWriter& writer) {
+    struct statx status {};
+    ::statx(AT_FDCWD, writer.folder().c_str(), 0, STATX_BTIME, &status);
+    return std::pair(status.stx_btime.tv_sec, status.stx_btime.tv_nsec);
+  };
+  if (created(first).first == 0) {
+    MESSAGE("skipped: this file system does not tell when a folder was created");
+    return;
+  }
+  std::optional<session::SessionWriter> last = create(12, second);
+  while (created(*last) == created(first)) {  // a file system's clock ticks every few milliseconds
+    last->discard();
+    last.emplace(create(12, second));
+  }
+  for (session::SessionWriter* writer : {&*last, &first}) {
+    REQUIRE_FALSE(writer->store_manifest({}));
+    REQUIRE_FALSE(writer->finish());
+  }
+  CHECK(session::sessions_in(scratch.path()) == std::vector<fs::path>{last->folder(), first.folder()});
 }
 
 TEST_CASE("if CUDADIAG_DIR is usable, sessions are read only from there") {
