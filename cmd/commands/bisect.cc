@@ -171,11 +171,11 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
     throw refusal(session, why);
   }
   std::error_code error;
-  if (const auto exposed = session::exposed_folder(std::filesystem::absolute(session.folder, error).parent_path())) {
+  if (const auto exposed = session::exposed_folder(session)) {
     throw Error{"not rerun, because another user can rename entries of " + exposed->string() +
                     " and so replace the session's folder",
                 "copy the session into a folder that only you can write to: cp -r " +
-                    diagnose::shell_word(session.folder.string()) + " FOLDER"};
+                    diagnose::shell_word(std::filesystem::canonical(session.folder, error).string()) + " FOLDER"};
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",

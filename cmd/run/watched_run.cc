@@ -283,8 +283,8 @@ class WatchedRun {
     const std::string others = rest.size() == 1 ? "" : " and " + diagnose::thousands(rest.size() - 1) + " more";
     say("process " + std::to_string(rest.front()) + " (" + base::process_name(rest.front()) + ")" + others +
         (rest.size() == 1 ? " was" : " were") +
-        " still running when the command exited, so cudadiag stopped watching; if a process still uses CUDA, read its "
-        "recording when it has exited: cudadiag report " +
+        " still running when the command exited, so cudadiag stopped watching; if " +
+        (rest.size() == 1 ? "it" : "one of them") + " uses CUDA later, this shows its recording: cudadiag report " +
         folder);
   }
 

@@ -21,6 +21,7 @@
 #include "diagnose/unreported/race_findings.h"
 #include "diagnose/unreported/race_tensors.h"
 #include "diagnose/words.h"
+#include "session/ownership.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -61,6 +62,10 @@ void describe_session(Diagnosis& report, const DiagnosisInput& input) {
   report.working_directory = manifest.working_directory;
   report.is_one_rank = manifest.ranks > 1;
   report.input_read = manifest.input_read;
+  report.asked_for_dump = std::ranges::any_of(input.session.processes, [](const session::Process& process) {
+    return session::has(process.record, session::Property::core_dump);
+  });
+  if (const auto exposed = session::exposed_folder(input.session)) report.exposed = exposed->string();
 }
 
 void add_ranks(Diagnosis& report, const DiagnosisInput& input) {

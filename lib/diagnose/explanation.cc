@@ -141,8 +141,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::hang:
       if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"find out what this operation waits for"};
       return {
-          "find out what this operation waits for; for a kernel, --on-hang=dump or cudadiag bisect shows what its "
-          "threads are executing"};
+          "find out what this operation waits for; for a kernel, cudadiag bisect shows what its threads are executing"};
     case analyse::Kind::unchecked_error:
       return {refused_call(failure), check_what_it_returns(failure)};
   }
@@ -269,7 +268,8 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     }
     const session::FailedCall* noticed = failures[i]->noticed;
     if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
-    if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
+    const bool was_all_tried = report.was_repeated && report.asked_for_dump;
+    if (i == 0 && report.may_come_back && !was_all_tried && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),
                          report.was_repeated
                              ? "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND"

@@ -294,6 +294,8 @@ void add_streams(const session::Process& process, std::vector<StreamQueue>& stre
     StreamQueue queue;
     queue.pid = process.pid;
     queue.name = analyse::stream_phrase(*stream.stream);
+    const auto device = session::device_of(record, stream.stream->context);
+    if (device.value_or(0) != 0) queue.name += fmt::format(" on device {}", *device);
     queue.unfinished = stream.stream->issued - stream.completed;
     queue.proven = stream.proven();
     if (!stream.operations.empty() && record.clock_last > stream.operations.front()->ticks) {

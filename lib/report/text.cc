@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -129,10 +130,22 @@ struct Prospects {
   std::string session{};     // as an argument of commands; empty for the latest session
 
   std::string bisect(const char* options) const {
-    return diagnose::bisect_command(session, report.input_read, options);
+    if (report.exposed.empty()) return diagnose::bisect_command(session, report.input_read, options);
+    std::error_code error;
+    const auto place = std::filesystem::weakly_canonical(report.session, error);  // cp -r would copy a link
+    return "cp -r " + diagnose::shell_word(place.string()) + " FOLDER && " +
+           diagnose::bisect_command("FOLDER/" + place.filename().string(), report.input_read, options);
   }
   const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
-  const char* limits() const { return isolated ? kIsIsolated : kWrites; }
+  std::string limits() const { return (isolated ? kIsIsolated : kWrites) + risks(); }
+  std::string writes() const { return kWrites + risks(); }
+  // The risk for other programs, and the condition for a copy.
+  std::string risks() const {
+    const bool shared =
+        std::ranges::find(report.notes, analyse::NoteCode::mps, &analyse::Note::code) != report.notes.end();
+    return (shared ? "; under MPS, it can end other programs" : "") +
+           std::string(report.exposed.empty() ? "" : "; FOLDER must be one that only you can write to");
+  }
   std::string cost() const { return roughly(report.passes.front().seconds); }
 };
 
@@ -153,7 +166,8 @@ Suggestion dump_of_next_run(const Prospects& known) {
   const diagnose::Finding& answer = known.answer;
   const bool fails_on_gpu = analyse::is_asynchronous(answer.kind) && answer.code != 0;
   const bool was_started = !known.report.command.empty() && !known.report.is_one_rank;
-  if (was_started || !known.report.foreign.empty() || !fails_on_gpu || answer.device) return std::nullopt;
+  const bool was_asked = known.report.asked_for_dump || answer.device;
+  if (was_started || !known.report.foreign.empty() || !fails_on_gpu || was_asked) return std::nullopt;
   if (known.report.is_one_rank) {
     return "cudadiag run --once -- COMMAND  # in front of each rank's command: gets a GPU core dump from the next run";
   }
@@ -166,14 +180,15 @@ Suggestion rerun_for_earlier_work(const Prospects& known) {
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   const bool unclear = answer.evidence.is_guess() && analyse::is_undocumented(answer.code);
   if (!known.first_rerun || !refused || !unclear) return std::nullopt;
-  return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + kWrites;
+  return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + known.writes();
 }
 
 Suggestion more_attempts(const Prospects& known) {
   if (!known.may_rerun || !known.report.may_come_back) return std::nullopt;
   if (!known.report.was_repeated) {
-    return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), kWrites);
+    return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), known.writes());
   }
+  if (known.report.asked_for_dump) return std::nullopt;
   return fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
                      diagnose::shell_line(known.report.command), known.report.input_read ? " <INPUT" : "");
 }
@@ -197,7 +212,7 @@ Suggestion rerun_for_executing_line(const Prospects& known) {
                     (launch->operation == session::Work::kernel || launch->operation == session::Work::graph) &&
                     !analyse::is_collective(launch->kernel);
   if (!runs) return std::nullopt;
-  return known.bisect("") + "  # finds the line that its threads execute" + kWrites;
+  return known.bisect("") + "  # finds the line that its threads execute" + known.writes();
 }
 
 Suggestion status_of_work(const Prospects& known) {
@@ -214,7 +229,7 @@ Suggestion rerun_under_sanitizer(const Prospects& known) {
   const bool lineless = !answer.device || answer.device->line == 0 || !answer.device->block;
   const bool may_help = lineless && diagnose::memcheck_may_help(answer);
   if (!report.foreign.empty() || !was_rerun(report) || sanitized || !may_help || !known.sanitizes) return std::nullopt;
-  return known.bisect("--sanitize") + "  # runs it under compute-sanitizer";
+  return known.bisect("--sanitize") + "  # runs it under compute-sanitizer" + known.risks();
 }
 
 // Lists commands that can find out more.

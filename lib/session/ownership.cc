@@ -85,6 +85,13 @@ std::optional<fs::path> exposed_folder(const fs::path& path) {
   return exposed_above(path, links);
 }
 
+std::optional<fs::path> exposed_folder(const Session& session) {
+  std::error_code error;
+  const fs::path path = fs::absolute(session.folder, error), place = fs::canonical(session.folder, error);
+  const auto exposed = exposed_folder(path.parent_path());
+  return exposed ? exposed : exposed_folder(place.parent_path());
+}
+
 std::string exposure_of(const fs::path& folder) {
   constexpr const char* kAnother = "choose a folder that only you can write to with -o FOLDER or CUDADIAG_DIR";
   const auto exposed = exposed_folder(folder);

@@ -32,6 +32,9 @@ std::string why_foreign(const Session& session);
 // also give each user a separate group.
 std::optional<std::filesystem::path> exposed_folder(const std::filesystem::path& path);
 
+// Returns such a folder above the session, or above the folder that a link to the session leads to.
+std::optional<std::filesystem::path> exposed_folder(const Session& session);
+
 // Returns a sentence for the user, with a hint; empty if no other user can replace a session in `folder`.
 std::string exposure_of(const std::filesystem::path& folder);
 

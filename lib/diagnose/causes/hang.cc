@@ -69,7 +69,7 @@ void add_way_to_threads(const Case& failed, Facts& facts) {
   } else if (failed.hang().stall) {
     facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
   } else {
-    facts.add("way", "--on-hang=dump, or cudadiag bisect, shows it");
+    facts.add("way", "cudadiag bisect shows it");
   }
 }
 

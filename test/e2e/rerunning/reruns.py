@@ -174,6 +174,9 @@ def under_mps_waiting_proves_nothing(machine):
     expect_true_line(report, "probe.py")
     expect(evidence(report)[0], "inferred", "grade")
     expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
+    machine.run(*program("probe.py"))
+    shown = machine.cudadiag("report", "-v").stdout
+    expect_in(" files; under MPS, it can end other programs\n", shown, "the row Next")
 
 
 def under_mps_a_correct_program_is_left_in_peace(machine):

@@ -304,9 +304,13 @@ def nothing_is_repeated_unasked_where_another_user_can_replace_the_session(machi
     expect_in(f"the command was not rerun, because {refusal}. To prove this and find the cause, run it again with a folder that "
               "only you can write to: -o FOLDER or CUDADIAG_DIR\n", result.stderr, "message")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
-    by_hand = machine.cudadiag("bisect", "--isolated")
-    expect(by_hand.returncode, 125, "status of bisect")
-    expect_in(f"not rerun, because {refusal}; copy the session into a folder that only you can write to: cp -r ", by_hand.stderr, "bisect")
+    (machine.folder / "link").symlink_to(session_of(machine))
+    for session in ([], [machine.folder / "link"]):
+        by_hand = machine.cudadiag("bisect", "--isolated", *session)
+        expect(by_hand.returncode, 125, f"status of bisect {session}")
+        expect_in(f"not rerun, because {refusal}; copy the session into a folder that only you can write to: cp -r ", by_hand.stderr, "bisect")
+        shown = " ".join(machine.cudadiag("report", *session).stdout.split())
+        expect(("FOLDER && cudadiag bisect FOLDER/" in shown, "Next cudadiag bisect" in shown), (True, False), shown)
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes after bisect")
     expect_in(f"all users can write to {machine.state} and replace a session while it is being written", result.stderr, "warning")
     machine.state.chmod(0o1777)  # the sticky bit keeps others from renaming

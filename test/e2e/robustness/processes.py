@@ -60,7 +60,7 @@ def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     expect((report["verdict"], machine.sessions()), ("no_cuda_failure", []), "a process without CUDA")
     # It may still use CUDA, so it is named.
     expect_in(f"cudadiag: process {pid} (", said, "a process without CUDA")
-    expect_in("if a process still uses CUDA, read its recording when it has exited: cudadiag report ", said, "what to do")
+    expect_in("if it uses CUDA later, this shows its recording: cudadiag report ", said, "what to do")
     pid, said, report = _left_behind(machine, program("daemon.py", "asks"), healthy)
     expect_in(f"process {pid} was still running when the command exited", said, "a process that requested a device")
     expect(report["verdict"], "no_cuda_failure", "verdict")

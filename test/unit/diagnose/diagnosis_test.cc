@@ -229,24 +229,24 @@ TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
 TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the run that fails") {
   session::Session session = session_of({process()});
   session.manifest.command = {"python", "program.py"};
-  for (const std::size_t count : {19, 20}) {
+  for (const auto& [count, once] : {std::pair(19, false), {20, true}, {20, false}}) {
+    if (count == 20 && !once) session.processes[0].record.properties["core_dump"] = "armed";  // it ran with --once
     analyse::Analysis analysis;
     analysis.verdict = analyse::Verdict::cuda_failure;
     analysis.vanished = analyse::Vanished::open;
     analysis.failures = {failure_of(session.processes[0], 1)};
     analyse::Rerun rerun;
     rerun.outcome = analyse::Rerun::Outcome::did_not_fail;
-    analysis.reruns.assign(count, rerun);
-    session.reruns.resize(count);
-    session.manifest.passes.resize(1 + count);
+    analysis.reruns.assign(static_cast<std::size_t>(count), rerun);
+    session.reruns.resize(static_cast<std::size_t>(count));
+    session.manifest.passes.resize(1 + static_cast<std::size_t>(count));
     const Diagnosis report = diagnose::SessionState(session, analysis).diagnosis();
     const std::string fix = report.findings.at(0).fix.at(0);
     const std::string text = report::write_text(report, {});
     CAPTURE(text);
-    const bool once = count == 20;
     CHECK((fix == "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND") == once);
     CHECK((text.find("cudadiag run --once -- python program.py  # a GPU core dump, if it fails") != text.npos) == once);
-    CHECK((text.find("--repeat 20") != text.npos) == !once);
+    CHECK((text.find("--repeat 20") != text.npos) == (count == 19));
   }
 }
 

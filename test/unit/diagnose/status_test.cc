@@ -173,6 +173,22 @@ unfinished work
   CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
 }
 
+TEST_CASE("the activity names the device of a stream, unless it is the first one") {
+  analyse::PictureBuilder picture;
+  picture.process.record.state = wire::area::State::recording;
+  picture.process.record.contexts.push_back({wire::context::State::live, 2, 0xd0, 1, wire::context::Markers::on});
+  for (const std::uint32_t context : {0u, 1u}) {
+    const auto on = picture.stream(0, context);
+    picture.process.record.streams[on].flags = wire::stream::kLegacy;
+    picture.issue(on, analyse::op::Kind::kernel, analyse::op::kMarked);
+  }
+  session::Session session;
+  session.processes = {picture.process};
+  std::vector<std::string> names;
+  for (const StreamQueue& queue : ActivityWatch().look(session).streams) names.push_back(queue.name);
+  CHECK(names == std::vector<std::string>{"the default stream", "the default stream on device 1"});
+}
+
 TEST_CASE("a run without work, and hostile names") {
   Status status = one_stream();
   status.processes[0].streams.clear();

@@ -306,6 +306,34 @@ TEST_CASE("commands need no session if it is the latest one, and name no missing
         "Next    cudadiag bisect --sanitize  # runs it under compute-sanitizer\n        cudadiag report -v\n");
 }
 
+TEST_CASE("a suggested rerun names the risk under MPS, and only a copy of an exposed session is rerun") {
+  Diagnosis report = python_report();
+  report.session = "/open/20261121-101500-4711";
+  TextOptions options{Verbosity::normal, false, 200, false};
+  const auto next = [&] {
+    const std::string text = write_text(report, options);
+    const std::size_t begin = text.find("\nNext    ") + 9;
+    return text.substr(begin, text.find("\n", begin) - begin);
+  };
+  report.notes.push_back({cudadiag::analyse::NoteCode::mps, "shared"});
+  CHECK(next() ==
+        "cudadiag bisect /open/20261121-101500-4711  # about 62 s a rerun; it can write files; under MPS, it can "
+        "end other programs");
+  report.notes.clear();
+  report.exposed = "/open";
+  CHECK(next() ==
+        "cp -r /open/20261121-101500-4711 FOLDER && cudadiag bisect FOLDER/20261121-101500-4711  # about 62 s a "
+        "rerun; it can write files; FOLDER must be one that only you can write to");
+}
+
+TEST_CASE("a run with --once is not followed by the advice to use --once") {
+  Diagnosis report = python_report();
+  report.is_one_rank = true;
+  CHECK(write_text(report, {}).find("--once") != std::string::npos);
+  report.asked_for_dump = true;
+  CHECK(write_text(report, {}).find("--once") == std::string::npos);
+}
+
 TEST_CASE("a program that cudadiag did not start is not rerun, so the next run should leave a core dump") {
   Diagnosis report = python_report();
   report.command.clear();

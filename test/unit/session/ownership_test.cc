@@ -95,3 +95,16 @@ TEST_CASE("a link into /proc does not expose the reader's own open files") {
     CHECK_FALSE(session::open_named_file(link).valid());
   }
 }
+
+TEST_CASE("a link to a session is exposed where the session is, and where the link is") {
+  const ScratchFolder scratch;
+  const fs::path own = scratch.path() / "own", open = scratch.path() / "open";
+  for (const fs::path& folder : {own, open}) fs::create_directories(folder / "session");
+  fs::permissions(open, fs::perms::all);
+  fs::create_directory_symlink(open / "session", own / "link");
+  fs::create_directory_symlink(own / "session", open / "link");
+  const auto exposed = [&](const fs::path& folder) { return session::exposed_folder(session_in(folder, "here")); };
+  CHECK_FALSE(exposed(own / "session"));
+  CHECK(exposed(own / "link") == open);
+  CHECK(exposed(open / "link") == open);
+}
