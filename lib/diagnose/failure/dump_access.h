@@ -1,4 +1,4 @@
-// Finds the access that failed, and where it lies, from the failing threads in a GPU core dump.
+// Finds the access that failed from the failing threads in a GPU core dump. Needs no recording.
 #pragma once
 
 #include <array>
@@ -7,15 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/analysis.h"
-#include "analyse/operation_arguments.h"
-#include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
 #include "evidence/core_facts.h"
 #include "sass/failing_address.h"
 #include "sass/kernel_accesses.h"
-#include "session/session.h"
-#include "symbolize/tool_results.h"
 
 namespace cudadiag::diagnose {
 
@@ -48,10 +42,12 @@ struct DumpAccess {
   std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
 };
 
-// Computes the access that failed from the failing threads in a GPU core dump and the kernel's code. Needs no
-// recording. `code` is nvdisasm's text of the kernel. Returns nullopt if cudadiag does not understand the failing
-// instruction.
+// Computes the access that failed from the dump and the kernel's code. `code` is nvdisasm's text of the kernel. Returns
+// nullopt if cudadiag does not understand the failing instruction.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
+
+// Returns a name such as "parameter 1", "parameter 2 at byte 16" or "table (a __device__ variable)".
+std::string parameter_words(const BaseParameter& parameter);
 
 // Returns the parameter that must be the pointer; null if none can be, or if several can.
 const BaseParameter* only_parameter(const DumpAccess& access);
@@ -59,22 +55,5 @@ const BaseParameter* only_parameter(const DumpAccess& access);
 // Returns lines for `cudadiag core`, such as "load of 4 bytes at 0x8021…, 1.0 TiB after parameter 1 (0x7f21…), block
 // 0,0,0 thread 0,0,0".
 std::vector<std::string> access_lines(const DumpAccess& access);
-
-// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
-// allocation of the recorded process is known, so an address outside all of them was never allocated.
-Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
-
-// Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
-// finding.
-void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
-                const symbolize::ToolResults& results, const ResolveSite& resolve);
-
-// Returns true if the finding is a failed access through a parameter of its kernel, and its address is unknown.
-bool lacks_address(const Finding& finding);
-
-// Sets the access of the finding whose kernel failed in a replay under compute-sanitizer, if its address is still
-// unknown.
-void add_replayed_access(Diagnosis& report, const session::Session& session,
-                         const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 
 }  // namespace cudadiag::diagnose

@@ -10,7 +10,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "base/demangle.h"
-#include "diagnose/failure/dump_access.h"
+#include "diagnose/failure/recorded_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "replay/placement.h"

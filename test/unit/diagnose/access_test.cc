@@ -10,6 +10,7 @@
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_access.h"
 #include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/recorded_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 
@@ -475,6 +476,12 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
     CHECK(access_now(false).others == 32);
     again.record.allocations.back().freed = 15;  // may have failed
     CHECK(access_now(false).relation == Relation::unknown);
+  }
+  SUBCASE("it is unknown which of several pointers is bad") {
+    results.failure->state->warps.front().lanes.back().registers[5] = 0x8022;
+    CHECK(access_now(false).from_memory);
+    CHECK_FALSE(access_now(false).address);
+    CHECK_FALSE(access_now(false).nearest);
   }
   SUBCASE("none if it is too far away") {
     again.record.allocations.pop_back();
