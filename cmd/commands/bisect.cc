@@ -170,12 +170,14 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
   if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
     throw refusal(session, why);
   }
-  std::error_code error;
   if (const auto exposed = session::exposed_folder(session)) {
     throw Error{"not rerun, because another user can rename entries of " + exposed->string() +
                     " and so replace the session's folder",
-                "copy the session into a folder that only you can write to: cp -r " +
-                    diagnose::shell_word(std::filesystem::canonical(session.folder, error).string()) + " FOLDER"};
+                "record the command again in a folder that only you can write to: cudadiag run -o FOLDER -- COMMAND"};
+  }
+  if (session.manifest.working_directory.empty()) {
+    throw Error{"not rerun, because the folder in which the command ran had been removed before it started",
+                "record the command again in a folder that exists"};
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",

@@ -97,7 +97,9 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   if (interrupted && !options.print_no_race) return false;
   if (interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (recording.holds_launcher()) {
-    return say("nothing was recorded here: the command started another cudadiag, which has a session of its own"), true;
+    say("nothing was recorded here: the command started another cudadiag; what that one recorded is in a session of "
+        "its own");
+    return true;
   }
   if (wanted || recording.unrecorded().empty()) print_why_no_process(!wanted);
   return true;

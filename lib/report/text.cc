@@ -131,10 +131,7 @@ struct Prospects {
 
   std::string bisect(const char* options) const {
     if (report.exposed.empty()) return diagnose::bisect_command(session, report.input_read, options);
-    std::error_code error;
-    const auto place = std::filesystem::weakly_canonical(report.session, error);  // cp -r would copy a link
-    return "cp -r " + diagnose::shell_word(place.string()) + " FOLDER && " +
-           diagnose::bisect_command("FOLDER/" + place.filename().string(), report.input_read, options);
+    return "cudadiag run -o FOLDER -- " + diagnose::shell_line(report.command) + (report.input_read ? " <INPUT" : "");
   }
   const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
   std::string limits() const { return (isolated ? kIsIsolated : kWrites) + risks(); }
@@ -241,7 +238,7 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   // Does not suggest to rerun one rank alone, or another user's session, because that user has chosen the command.
   known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty() && !report.is_one_rank;
   known.first_rerun = known.may_rerun && !was_rerun(report);
-  known.isolated = known.first_rerun && options.isolates;
+  known.isolated = known.first_rerun && options.isolates && report.exposed.empty();
   known.sanitizes = options.sanitizes;
   known.session = options.is_latest ? "" : report.session;
   for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,

@@ -27,8 +27,9 @@ namespace fs = std::filesystem;
 
 base::Error failed(const std::string& doing, const fs::path& what, int error) {
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-          base::is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
-                                           : "choose a writable folder with -o FOLDER"};
+          error == EMFILE                    ? "raise the limit of open files: ulimit -n"
+          : base::is_for_lack_of_room(error) ? "free some space, or choose a different folder with -o FOLDER"
+                                             : "choose a writable folder with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {

@@ -54,7 +54,7 @@ bool frees_inside(const Case& failed, Facts& facts) {
 
 bool frees_twice(const Case& failed, Facts& facts) {
   const auto& memory = failed.refused().freed;
-  if (!memory || !memory->is_freed) return false;
+  if (!memory || !memory->is_freed || memory->offset != 0) return false;
   facts.add("bytes", size_text(memory->bytes));
   add_place(facts, "freed", memory->freed, failed.report.working_directory);
   return names_call(failed, facts);
@@ -231,7 +231,7 @@ const std::vector<Rule>& allocation_rules() {
            {"{call} was given an address that is {offset} after the beginning of its allocation ({bytes}, allocated "
             "at {allocated})",
             "{call} was given an address that is {offset} after the beginning of its allocation ({bytes})"},
-       .fix = {"free each allocation once, with the pointer that the allocation returned"},
+       .fix = {"free each allocation once, with the pointer that the allocation returned and the matching call"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-free",
        .codes = {1, 17},

@@ -25,7 +25,7 @@ struct PointedMemory {
   bool is_freed = false;                     // freed before the operation was issued; `freed` is the line
   std::string owner;                         // the memory pool, such as "PyTorch's caching allocator"; empty if none
   std::optional<Location> allocated, freed;  // nullopt if not recorded
-  std::optional<Location> freed_later;  // freed after the operation was issued, by a call that does not wait for it
+  std::optional<Location> freed_later;       // freed after the operation was issued, in the order of another stream
 };
 
 // An argument, as captured in a rerun before the operation was issued, or as recorded at the launch.

@@ -62,8 +62,8 @@ BaseParameter variable_at(const evidence::FailingState& state, std::uint32_t wor
   BaseParameter base;
   base.word = word;
   base.value = word_at(state.variable_addresses, word & ~sass::kOfVariable);
-  const auto contains = [&](const evidence::Variable& each) { return base.value && each.contains(*base.value); };
-  const auto found = std::ranges::find_if(state.variables, contains);
+  const auto begins = [&](const evidence::Variable& each) { return base.value == each.address && each.bytes > 0; };
+  const auto found = std::ranges::find_if(state.variables, begins);
   if (found != state.variables.end()) base.variable = *found;
   return base;
 }
@@ -79,6 +79,21 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
 }
 
 bool is_of_no_variable(const BaseParameter& base) { return (base.word & sass::kOfVariable) != 0 && !base.variable; }
+
+// Removes threads whose address lies in a variable of the module: their accesses succeed. Keeps all of them if none
+// remains.
+void leave_outside(DumpAccess& access, const evidence::FailingState& state) {
+  if (access.misaligned) return;
+  const auto inside = [&](const LaneAddress& lane) {
+    return std::ranges::any_of(state.variables, [&](const evidence::Variable& each) {
+      return each.contains(lane.address) && each.contains(lane.address + std::max(access.bytes, 1u) - 1);
+    });
+  };
+  const auto valid = static_cast<std::uint64_t>(std::ranges::count_if(access.lanes, inside));
+  if (valid == access.lanes.size()) return;
+  std::erase_if(access.lanes, inside);
+  access.unknown += valid;
+}
 
 // Generic addresses may refer to shared or local memory. If all lanes access shared memory, or all access local memory,
 // converts the addresses to offsets.
@@ -169,7 +184,9 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
   resolve_space(access, state);
   if (access.space == Space::shared || access.space == Space::local) return access;
   for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
-  std::erase_if(access.parameters, is_of_no_variable);
+  if (std::ranges::any_of(access.parameters, is_of_no_variable)) access.parameters.clear();
+  if (const BaseParameter* only = only_parameter(access); only != nullptr && only->variable)
+    leave_outside(access, state);
   // Small parameters are offsets if other values were added to them, or if the resulting address is large. The pointer
   // to which they were added came from memory or from the code.
   const bool is_far = !access.lanes.empty() && access.lanes.front().address >= kLongestIndex;

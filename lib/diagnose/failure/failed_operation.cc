@@ -269,9 +269,14 @@ PointedMemory allocation_of(const analyse::OperationArgument& argument, const se
     allocation.owner = owner_of(stack);
   }
   if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
-  if (!freed && from.freed != 0 && from.freed_site != 0 && from.kind == wire::allocation::Kind::ordered)
-    allocation.freed_later = resolve(process, from.freed_site).first;
   return allocation;
+}
+
+void add_later_free(PointedMemory& memory, const session::Allocation& from, const session::Operation& launch,
+                    const session::Process& process, const ResolveSite& resolve) {
+  const bool in_other_stream = from.freed_stream != wire::allocation::kNone && from.freed_stream != launch.stream;
+  if (from.kind == wire::allocation::Kind::ordered && from.freed > launch.ticks && in_other_stream)
+    memory.freed_later = resolve(process, from.freed_site).first;
 }
 
 void add_last_write(Access& access, const session::Process& process, const session::Operation& launch,

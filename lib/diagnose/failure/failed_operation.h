@@ -18,6 +18,10 @@ namespace cudadiag::diagnose {
 PointedMemory allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
                             const ResolveSite& resolve);
 
+// Adds the line that freed the memory after the launch, in the order of a stream other than the launch's.
+void add_later_free(PointedMemory& memory, const session::Allocation& from, const session::Operation& launch,
+                    const session::Process& process, const ResolveSite& resolve);
+
 // Adds the operation before `launch` that wrote last to the allocation from which the kernel read the pointer.
 void add_last_write(Access& access, const session::Process& process, const session::Operation& launch,
                     const session::Allocation& table, const ResolveSite& resolve);

@@ -121,6 +121,11 @@ class FindingBuilder {
     pointer.pointer = call.pointer;
     pointer.where = analyse::AllocationMap(process_.record, call.ticks).find(call.pointer);
     if (pointer.where.allocation == nullptr) return std::nullopt;
+    // The host may use the addresses of pinned memory again, and these calls do not free memory of other kinds.
+    using wire::allocation::Kind;
+    constexpr Kind kPlain[] = {Kind::device, Kind::managed, Kind::ordered};
+    const bool plain = std::ranges::find(kPlain, pointer.where.allocation->kind) != std::end(kPlain);
+    if (!plain || call.call.starts_with("cuMemFreeHost")) return std::nullopt;
     return allocation_of(pointer, process_, located_by(symbolizer_));
   }
 

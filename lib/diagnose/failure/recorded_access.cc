@@ -195,12 +195,13 @@ class RecordedMemory {
   void leave_failing(DumpAccess& dump) const {
     if (process_.record.contexts.size() != 1) return;
     const auto lives = [&](const LaneAddress& lane) {
-      const analyse::Whereabouts first = map_.find(lane.address), last = map_.find(lane.address + dump.bytes);
+      const analyse::Whereabouts first = map_.find(lane.address);
+      const analyse::Whereabouts last = map_.find(lane.address + std::max(dump.bytes, 1u) - 1);
       if (first.state != State::live || last.allocation != first.allocation) return false;
+      // Mapped and registered memory may lack the right to write, and memory of another process may be gone.
       using wire::allocation::Kind;
-      // Mapped memory may lack the right to write, and memory of another process may be gone.
-      const Kind kind = first.allocation->kind;
-      return first.allocation->freed == 0 && kind != Kind::mapped && kind != Kind::opened;
+      constexpr Kind kPlain[] = {Kind::device, Kind::managed, Kind::ordered, Kind::pinned};
+      return first.allocation->freed == 0 && std::ranges::find(kPlain, first.allocation->kind) != std::end(kPlain);
     };
     const auto live = static_cast<std::uint64_t>(std::ranges::count_if(dump.lanes, lives));
     if (live == dump.lanes.size()) return;
@@ -344,6 +345,7 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   Access access = recorded_access(dump, argument, all_known);
   if (argument != nullptr && argument->where.allocation != nullptr) {
     access.allocation = allocation_of(*argument, *process, resolve);
+    if (launch != nullptr) add_later_free(*access.allocation, *argument->where.allocation, *launch, *process, resolve);
   }
   const auto is_table = [&](const OperationArgument& each) { return dump.table && each.word == dump.table->word; };
   const auto table = std::ranges::find_if(given.arguments, is_table);

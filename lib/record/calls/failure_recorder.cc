@@ -62,10 +62,9 @@ void FailureRecorder::add(ThreadState* thread, Return returned, const CUpti_Call
     failed.outer = calls_->driver_call_failed(data.functionName, launch);
   }
   if (returned.code == CUDA_ERROR_OUT_OF_MEMORY && returned.of_call == 0) ask_what_is_left(failed);
-  if (of_driver && returned.code == CUDA_ERROR_INVALID_VALUE) {
-    const MemoryCall memory = decode_memory_call(returned.id, data.functionParams);
-    if (memory.what == MemoryCall::What::frees) failed.pointer = memory.address;
-  }
+  // Other memory calls have pointers among their arguments, which may be invalid after a failed call.
+  if (of_driver && returned.code == CUDA_ERROR_INVALID_VALUE && memory_call(returned.id) == MemoryCall::What::frees)
+    failed.pointer = decode_memory_call(returned.id, data.functionParams).address;
   const bool refused = returned.code == CUDA_ERROR_INVALID_VALUE || returned.code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (launch && of_driver && refused) ask_for_limits(failed);
   failed.explanation = driver_log::explanation();

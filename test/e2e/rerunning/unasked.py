@@ -308,9 +308,9 @@ def nothing_is_repeated_unasked_where_another_user_can_replace_the_session(machi
     for session in ([], [machine.folder / "link"]):
         by_hand = machine.cudadiag("bisect", "--isolated", *session)
         expect(by_hand.returncode, 125, f"status of bisect {session}")
-        expect_in(f"not rerun, because {refusal}; copy the session into a folder that only you can write to: cp -r ", by_hand.stderr, "bisect")
+        expect_in(f"not rerun, because {refusal}; record the command again in a folder that only you can write to: ", by_hand.stderr, "bisect")
         shown = " ".join(machine.cudadiag("report", *session).stdout.split())
-        expect(("FOLDER && cudadiag bisect FOLDER/" in shown, "Next cudadiag bisect" in shown), (True, False), shown)
+        expect(("Next cudadiag run -o FOLDER -- " in shown, "cudadiag bisect" in shown), (True, False), shown)
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes after bisect")
     expect_in(f"all users can write to {machine.state} and replace a session while it is being written", result.stderr, "warning")
     machine.state.chmod(0o1777)  # the sticky bit keeps others from renaming

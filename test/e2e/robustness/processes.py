@@ -106,7 +106,7 @@ def launcher_of_a_launcher_says_who_records(machine):
         result = machine.run(*command)
         expect(result.returncode, 3, "status")
         expect(result.stderr.splitlines()[-1], "cudadiag: nothing was recorded here: the command started another "
-               "cudadiag, which has a session of its own", "what the outer one says")
+               "cudadiag; what that one recorded is in a session of its own", "what the outer one says")
         expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 

@@ -27,6 +27,13 @@ def every_way_to_end_leaves_the_answer(machine):
         expect((location["file"], location["line"]), marked_line("ends_abruptly", "TRUE LINE"), way)
 
 
+def pointers_of_refused_calls_are_not_followed(machine):
+    program = machine.build / "targets/bad_arguments"
+    for which in ("alloc", "async", "host", "access", "count"):
+        recorded = machine.run(program, which)
+        expect((recorded.returncode, recorded.stdout), (0, f"{which} returned 1\n"), f"status and stdout of {which}")
+
+
 def under_jemalloc(machine):
     _under_another_allocator(machine, _library("libjemalloc.so.2"))
 

@@ -168,6 +168,8 @@ TEST_CASE("a free of memory that the recording knows") {
   CHECK(text_of(failed) ==
         "cudaFree was given an address that is 1.0 MiB after the beginning of its allocation (64.0 MiB)");
   memory.is_freed = true;
+  CHECK(text_of(failed).find("already freed, points into the middle") != std::string::npos);
+  memory.offset = 0;
   memory.freed = diagnose::Location{.file = "pool.cu", .function = "clear", .line = 9};
   CHECK(text_of(failed) == "cudaFree was given memory that had been freed at pool.cu:9, clear: 64.0 MiB");
 }
