@@ -144,8 +144,9 @@ std::optional<std::string> UnrecordedWatch::look_at(pid_t process, Clock::time_p
   const bool may_be_starting = why->patience > milliseconds(0) && !has_context;
   // A stopped process does not start.
   if (may_be_starting && base::life_of(process) == base::Life::stopped) suspect.since = now;
-  if (has_context) suspect.text = text;
-  if (now - suspect.since < (may_be_starting ? kLongestStart : why->patience)) return std::nullopt;
+  // The start can take longer on a machine under load. Such a process is named at the end, if it is not recorded then.
+  if (has_context || now - suspect.since >= kLongestStart) suspect.text = text;
+  if (may_be_starting || now - suspect.since < why->patience) return std::nullopt;
   return name(key, std::move(text));
 }
 

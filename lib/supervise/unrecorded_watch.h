@@ -44,7 +44,7 @@ class UnrecordedWatch {
   struct Suspect {
     Clock::time_point since;
     std::uint32_t own_pid = 0;  // in its own namespace
-    std::string text{};         // the sentence about it; empty until it has a context
+    std::string text{};  // the sentence about it; empty until it has a context, or should have been recorded long ago
   };
 
   std::optional<std::string> look_at(pid_t process, Clock::time_point now);
