@@ -175,9 +175,9 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
                     " and so replace the session's folder",
                 "record the command again in a folder that only you can write to: cudadiag run -o FOLDER -- COMMAND"};
   }
-  if (session.manifest.working_directory.empty()) {
+  if (session.manifest.working_directory.empty() && !options.isolated) {
     throw Error{"not rerun, because the folder in which the command ran had been removed before it started",
-                "record the command again in a folder that exists"};
+                "change to a folder that exists, and run it in isolation: cudadiag bisect --isolated"};
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",

@@ -73,6 +73,8 @@ def working_folder_that_was_removed_before_the_start_is_an_obstacle_to_isolation
     if _can_isolate(machine):
         _expect_refused(machine, machine.plain(*start), "its working folder was removed before it started; "
                         "first change to a folder that exists. To prove", isolated=True)
+        refused = machine.cudadiag("bisect")
+        expect_in("not rerun, because the folder in which the command ran had been removed", refused.stderr, "bisect")
         expect_success(machine.cudadiag("bisect", "--isolated", "--no-device-pass"))
         expect_proven(machine.report())
 
