@@ -199,12 +199,12 @@ SessionAge age_of(const fs::path& session) {
   if (name.ends_with(kIncomplete) && !fs::exists(session / kArenaFile, error)) {
     age.second = std::max(age.second, second_text(last_recorded(session)));
   }
+  const bool has_birth = ::statx(AT_FDCWD, session.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &birth) == 0;
   struct stat manifest {};
   const bool is_copy = ::stat((session / kManifest).c_str(), &manifest) == 0 &&
-                       ::statx(AT_FDCWD, session.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &birth) == 0 &&
                        std::pair(birth.stx_btime.tv_sec, birth.stx_btime.tv_nsec + 0L) >
                            std::pair(manifest.st_mtim.tv_sec + 0LL, manifest.st_mtim.tv_nsec);
-  if (!is_copy && ::statx(AT_FDCWD, session.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &birth) == 0) {
+  if (has_birth && !is_copy) {
     // The folder may have been created in the second after the one that it is named after.
     for (const std::uint32_t later : {0u, 1u}) {
       if (second_text(birth.stx_btime.tv_sec - later) != age.second) continue;

@@ -80,19 +80,14 @@ BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t wo
 
 bool is_of_no_variable(const BaseParameter& base) { return (base.word & sass::kOfVariable) != 0 && !base.variable; }
 
-// Removes threads whose address lies in a variable of the module: their accesses succeed. Keeps all of them if none
-// remains.
+// Removes threads whose address lies in a variable of the module.
 void leave_outside(DumpAccess& access, const evidence::FailingState& state) {
   if (access.misaligned) return;
-  const auto inside = [&](const LaneAddress& lane) {
+  keep_failing(access, [&](const LaneAddress& lane) {
     return std::ranges::any_of(state.variables, [&](const evidence::Variable& each) {
       return each.contains(lane.address) && each.contains(lane.address + std::max(access.bytes, 1u) - 1);
     });
-  };
-  const auto valid = static_cast<std::uint64_t>(std::ranges::count_if(access.lanes, inside));
-  if (valid == access.lanes.size()) return;
-  std::erase_if(access.lanes, inside);
-  access.unknown += valid;
+  });
 }
 
 // Generic addresses may refer to shared or local memory. If all lanes access shared memory, or all access local memory,

@@ -1,6 +1,7 @@
 // Finds the access that failed from the failing threads in a GPU core dump. Needs no recording.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,15 @@ std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, co
 
 // Returns a name such as "parameter 1", "parameter 2 at byte 16" or "table (a __device__ variable)".
 std::string parameter_words(const BaseParameter& parameter);
+
+// Removes the threads for which valid(LaneAddress) is true: their accesses succeed. Keeps all of them if none remains.
+template <typename Valid>
+void keep_failing(DumpAccess& access, Valid valid) {
+  const auto succeeded = static_cast<std::uint64_t>(std::ranges::count_if(access.lanes, valid));
+  if (succeeded == access.lanes.size()) return;
+  std::erase_if(access.lanes, valid);
+  access.unknown += succeeded;
+}
 
 // Returns the parameter that must be the pointer; null if none can be, or if several can.
 const BaseParameter* only_parameter(const DumpAccess& access);

@@ -190,8 +190,7 @@ class RecordedMemory {
     return argument;
   }
 
-  // Removes threads whose address lies in live memory: their accesses succeed. Keeps all of them if none remains, or if
-  // the memory may belong to another context.
+  // Removes threads whose address lies in live memory, unless that memory may belong to another context.
   void leave_failing(DumpAccess& dump) const {
     if (process_.record.contexts.size() != 1) return;
     const auto lives = [&](const LaneAddress& lane) {
@@ -203,10 +202,7 @@ class RecordedMemory {
       constexpr Kind kPlain[] = {Kind::device, Kind::managed, Kind::ordered, Kind::pinned};
       return first.allocation->freed == 0 && std::ranges::find(kPlain, first.allocation->kind) != std::end(kPlain);
     };
-    const auto live = static_cast<std::uint64_t>(std::ranges::count_if(dump.lanes, lives));
-    if (live == dump.lanes.size()) return;
-    std::erase_if(dump.lanes, lives);
-    dump.unknown += live;
+    keep_failing(dump, lives);
   }
 
   // Finds the memory by the address alone. This works for memory that was freed before the launch and not reused since,

@@ -34,14 +34,14 @@ std::optional<replay::Dumped> failure_in(const fs::path& dump) {
   std::error_code error;
   if (dump.empty() || !fs::exists(dump, error)) return std::nullopt;
   const auto read = evidence::read_core(dump.string());
-  const auto* results = std::get_if<evidence::CoreFacts>(&read);
-  if (results == nullptr || !results->failure || results->failure->place.function.empty()) return std::nullopt;
-  const evidence::CodePlace& place = results->failure->place;
+  const auto* facts = std::get_if<evidence::CoreFacts>(&read);
+  if (facts == nullptr || !facts->failure || facts->failure->place.function.empty()) return std::nullopt;
+  const evidence::CodePlace& place = facts->failure->place;
   replay::Instruction instruction{place.function, place.offset};
   if (!place.lines.empty()) {
     instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
   }
-  return replay::Dumped{std::move(instruction), results->failure->exception};
+  return replay::Dumped{std::move(instruction), facts->failure->exception};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A buffer is divided into one chunk for each rank. If a chunk is no multiple of four floats, the next is not aligned.
+// Each rank has a chunk of a buffer. Unless its size is a multiple of four floats, the next chunk is misaligned.
 __global__ void reduce_chunks(const float* data, int chunk, float* sums) {
   const float4* mine = reinterpret_cast<const float4*>(data + static_cast<size_t>(blockIdx.x) * chunk);
   float sum = 0;
