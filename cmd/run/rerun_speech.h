@@ -8,9 +8,9 @@
 #include <string>
 
 #include "launch/signals.h"
-#include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
+#include "supervise/reruns/rerun_table.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -12,9 +12,9 @@
 #include "run/rerun_speech.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
-#include "supervise/reruns/passes.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
+#include "supervise/reruns/rerun_table.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -16,7 +16,7 @@
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"
 #include "supervise/hook_requests.h"
-#include "supervise/reruns/passes.h"
+#include "supervise/reruns/rerun_table.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -12,8 +12,8 @@
 
 #include "analyse/hang.h"
 #include "analyse/site_keys.h"
-#include "session/ownership.h"
 #include "session/process_record.h"
+#include "session/session_trust.h"
 #include "sessions/session_choice.h"
 #include "terminal.h"
 #include "wire/hash.h"

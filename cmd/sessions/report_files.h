@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/pictures.h"
+#include "diagnose/page_drawings.h"
 #include "diagnose/session_state.h"
 #include "report/redaction.h"
 #include "report/writers.h"

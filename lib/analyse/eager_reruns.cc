@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "session/library_paths.h"
 #include "session/session_folders.h"
+#include "session/user_or_library.h"
 
 namespace cudadiag::analyse {
 namespace {

@@ -14,9 +14,9 @@
 #include "analyse/earlier_failed_calls.h"
 #include "analyse/process_ending.h"
 #include "analyse/stream_history.h"
-#include "session/library_paths.h"
 #include "session/process_record.h"
 #include "session/session.h"
+#include "session/user_or_library.h"
 #include "wire/cuda_codes.h"
 
 namespace cudadiag::analyse {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 
 namespace cudadiag::analyse {
 namespace {

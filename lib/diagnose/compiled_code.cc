@@ -13,8 +13,8 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/lines.h"
-#include "session/library_paths.h"
 #include "session/plain_file.h"
+#include "session/user_or_library.h"
 #include "symbolize/source_file.h"
 #include "wire/cuda_codes.h"
 

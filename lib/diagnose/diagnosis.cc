@@ -8,11 +8,11 @@
 #include "diagnose/explanation.h"
 #include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/device_evidence.h"
-#include "diagnose/failure/external_findings.h"
 #include "diagnose/failure/failed_operation.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/failure/parameter_names.h"
 #include "diagnose/failure/recorded_access.h"
+#include "diagnose/failure/tool_findings.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/ranks.h"
 #include "diagnose/report_context.h"
@@ -21,7 +21,7 @@
 #include "diagnose/unreported/race_findings.h"
 #include "diagnose/unreported/race_tensors.h"
 #include "diagnose/words.h"
-#include "session/ownership.h"
+#include "session/session_trust.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -110,7 +110,7 @@ void add_failures(Diagnosis& report, const DiagnosisInput& input,
   // Under MPS, the kernel that raised the exception shows which process failed.
   settle_shared_gpu(report, failures);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
-  add_external_findings(report, input.results);
+  add_tool_findings(report, input.results);
 }
 
 // Phase 2, the run: its environment, processes, ranks, and notes about what cudadiag could not see. Reads the findings

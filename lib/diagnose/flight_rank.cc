@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "diagnose/communicator_groups.h"
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 #include "wire/hash.h"
 
 namespace cudadiag::diagnose {

@@ -10,7 +10,7 @@
 #include "analyse/process_ending.h"
 #include "analyse/rerun_window.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/external_findings.h"
+#include "diagnose/failure/tool_findings.h"
 #include "diagnose/lines.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

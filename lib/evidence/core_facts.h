@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "evidence/device_code.h"
-#include "evidence/dump.h"
+#include "evidence/dump_tables.h"
 
 namespace cudadiag::evidence {
 

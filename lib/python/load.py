@@ -44,4 +44,4 @@ if package is None:
     package = Package(sources, given)
 else:
     vars(package.recorder).update(given)
-package.values.start()
+package.suspect_settings.start()

@@ -88,7 +88,7 @@ struct Access {
   std::uint64_t ticks = 0;
   // The call site, kernel, parameter and graph node that use the memory. For a node, `node` is 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
-  std::uint32_t words = 0;   // index of the launch's parameter words in Feed; 0 if unknown
+  std::uint32_t words = 0;   // index of the launch's parameter words in Detector; 0 if unknown
   std::uint64_t array = 0;   // CUarray, or 0; for an array, `begin` is in its range above kArrays
   std::uint32_t hidden = 0;  // number of earlier accesses of its stream that were dropped to make room for it
 

@@ -20,7 +20,7 @@
 #include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
 #include "record/process.h"
-#include "record/python/refusals.h"
+#include "record/python/refused_allocations.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "wire/environment.h"

@@ -4,7 +4,7 @@
 
 #include "record/calls/failures.h"
 #include "record/libc_substitutes.h"
-#include "record/python/refusals.h"
+#include "record/python/refused_allocations.h"
 #include "record/this_thread.h"
 
 namespace cudadiag::record {
@@ -57,11 +57,11 @@ void Recorder::attach_area() {
   interner_.attach(area_);
   threads_.attach(area_);
   operations_.attach(area_, interner_);
-  kernels_.attach(interner_, driver_, calls_.watch());
+  kernels_.attach(interner_, driver_, calls_.source());
   operations_.sites().attach(area_, interner_, kernels_, window_, hook_);
   captures_.attach(operations_.streams(), operations_.sites());
   failed_calls_.attach(interner_, driver_, operations_, captures_, calls_, launch_blocking_);
-  blocking_calls_.attach(interner_, operations_.sites(), operations_.streams(), calls_.watch());
+  blocking_calls_.attach(interner_, operations_.sites(), operations_.streams(), calls_.source());
   exit_probe_.attach(area_, interner_, driver_, operations_.streams(), operations_.failures(), threads_);
 }
 
@@ -106,7 +106,7 @@ void Recorder::start_rerun() {
 
 void Recorder::start_saving() {
   if (options_.record.save_limit == 0) return;
-  if (!calls_.watch().by_hooks()) {
+  if (!calls_.source().by_hooks()) {
     return interner_.note("launch-not-saved", "launches were not saved: saving requires hooks, but CUPTI was used");
   }
   const LaunchSaver::Sources sources = {area_, interner_, driver_, memory_.allocations(), layouts_};
@@ -362,7 +362,7 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
   if (operations_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING: {
-      const std::uint32_t uid = calls_.watch().context_uid(data.context);
+      const std::uint32_t uid = calls_.source().context_uid(data.context);
       const std::uint32_t context = operations_.streams().context_index(uid);
       memory_.context_destroyed(thread, context, frame);
       captures_.context_destroyed(context);

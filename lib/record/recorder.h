@@ -33,9 +33,9 @@
 #include "record/output/module_images.h"
 #include "record/process.h"
 #include "record/python/python_hook.h"
-#include "record/python/refusals.h"
+#include "record/python/refused_allocations.h"
 #include "record/rerun/window.h"
-#include "record/watch.h"
+#include "record/watched_calls.h"
 #include "wire/environment.h"
 #include "wire/error.h"
 
@@ -130,11 +130,11 @@ class Recorder {
     return true;
   }
 
-  // Called when PyTorch's allocator rejects a request (refusals.h).
+  // Called when PyTorch's allocator rejects a request (refused_allocations.h).
   void allocator_refused(ThreadState* thread, std::uint64_t bytes, std::uintptr_t frame) {
     failed_calls_.allocator_refused(thread, bytes, frame);
   }
-  // Called when the program ends because CuPy's or JAX's memory pool rejected a request (refusals.h).
+  // Called when the program ends because CuPy's or JAX's memory pool rejected a request (refused_allocations.h).
   void refusal_uncaught(ThreadState* thread, const uncaught_refusal::Refusal& refusal) {
     failed_calls_.refusal_uncaught(thread, refusal);
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/pictures.h"
+#include "diagnose/page_drawings.h"
 #include "report/redaction.h"
 #include "report/text_layout.h"
 

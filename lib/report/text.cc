@@ -11,7 +11,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "diagnose/communicator_groups.h"
-#include "diagnose/failure/external_findings.h"
+#include "diagnose/failure/tool_findings.h"
 #include "diagnose/ranks.h"
 #include "diagnose/report_context.h"
 #include "diagnose/words.h"

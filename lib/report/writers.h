@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/pictures.h"
+#include "diagnose/page_drawings.h"
 #include "report/redaction.h"
 #include "report/text_layout.h"
 

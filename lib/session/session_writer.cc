@@ -15,9 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "session/ownership.h"
 #include "session/plain_file.h"
 #include "session/session.h"
+#include "session/session_trust.h"
 
 namespace cudadiag::session {
 

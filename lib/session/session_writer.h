@@ -4,7 +4,7 @@
 // The writer has open descriptors of the root, the session's folder and the pass folder. It creates and replaces every
 // file relative to them and follows no link. If another user renames a folder, or replaces it by a link, the writer
 // still writes to the original folder. Programs that receive the folder by name have no such protection: the recorder
-// if it cannot reach the arena, the driver for a GPU core dump, and compute-sanitizer. ownership.h describes when
+// if it cannot reach the arena, the driver for a GPU core dump, and compute-sanitizer. session_trust.h describes when
 // other users can do this.
 #pragma once
 

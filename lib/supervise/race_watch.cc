@@ -8,7 +8,7 @@
 
 #include "base/processes.h"
 #include "launch/environment.h"
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "session/area_reader.h"
 #include "session/area_regions.h"
 #include "session/session_folders.h"
@@ -260,7 +260,7 @@ struct RaceWatch::Watched {
 
   // Returns true once the process has written the header of its area.
   bool ready() {
-    if (feed) return true;
+    if (detector) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     const auto mode = [this](std::uint32_t function, std::uint32_t parameter,
                              const sass::LaunchWords& launch) -> std::optional<sass::Mode> {
@@ -268,9 +268,9 @@ struct RaceWatch::Watched {
       if (name == nullptr) return sass::Mode::unknown;
       return modes.mode(*name, parameter, launch);
     };
-    feed = std::make_unique<races::Feed>(area.bytes(), mode,
-                                         [this](std::uint32_t function) { return code(function).codes; });
-    backlog = std::make_unique<races::Backlog>(area.bytes(), *feed,
+    detector = std::make_unique<races::Detector>(area.bytes(), mode,
+                                                 [this](std::uint32_t function) { return code(function).codes; });
+    backlog = std::make_unique<races::Backlog>(area.bytes(), *detector,
                                                [this](std::uint32_t function) { return code(function).read; });
     return true;
   }
@@ -289,7 +289,7 @@ struct RaceWatch::Watched {
   Names names;
   session::RingFollower follower;
   KernelModes& modes;
-  std::unique_ptr<races::Feed> feed;
+  std::unique_ptr<races::Detector> detector;
   std::unique_ptr<races::Backlog> backlog;
   struct Code {
     KernelModes::Code code;
@@ -318,7 +318,7 @@ void RaceWatch::run() {
       settle(false);
       settled = std::chrono::steady_clock::now();
     }
-    const auto found = [](const auto& process) { return process->feed && process->feed->found_any(); };
+    const auto found = [](const auto& process) { return process->detector && process->detector->found_any(); };
     if (!found_ && std::ranges::any_of(processes_, found)) {
       found_.store(true, std::memory_order_release);
       relay_.wake();
@@ -344,7 +344,7 @@ bool RaceWatch::look() {
 
 void RaceWatch::settle(bool at_last) {
   for (const auto& process : processes_) {
-    if (process->feed) process->feed->settle(at_last);
+    if (process->detector) process->detector->settle(at_last);
   }
 }
 
@@ -385,29 +385,29 @@ session::Races RaceWatch::finish() {
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
     const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);
-    for (session::Race& race : process->feed->races()) {
+    for (session::Race& race : process->detector->races()) {
       race.pid = pid;
       all.found.push_back(std::move(race));
     }
-    for (session::Overrun overrun : process->feed->overruns()) {
+    for (session::Overrun overrun : process->detector->overruns()) {
       overrun.pid = pid;
       all.overruns.push_back(overrun);
     }
-    for (session::EndedMemory ended : process->feed->ended()) {
+    for (session::EndedMemory ended : process->detector->ended()) {
       ended.pid = pid;
       all.ended.push_back(std::move(ended));
     }
-    for (session::KernelRace race : process->feed->kernel_races()) {
+    for (session::KernelRace race : process->detector->kernel_races()) {
       race.pid = pid;
       const auto& functions = process->names.with_function(race.launch.function).functions;
       if (const std::string* name = session::by_id(functions, race.launch.function)) add_lines(race, *name, modules_);
       all.inside.push_back(std::move(race));
     }
-    for (session::Race& pair : process->feed->unjudged()) {
+    for (session::Race& pair : process->detector->unjudged()) {
       pair.pid = pid;
       all.unjudged.push_back(std::move(pair));
     }
-    all.counts.push_back(process->feed->counts());
+    all.counts.push_back(process->detector->counts());
     all.counts.back().pid = pid;
   }
   return all;

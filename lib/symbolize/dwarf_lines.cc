@@ -14,7 +14,7 @@
 
 #include "base/demangle.h"
 #include "evidence/bytes.h"
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/demangle.h"
 #include "base/text.h"
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 #include "symbolize/call_sites.h"
 
 namespace cudadiag::symbolize {

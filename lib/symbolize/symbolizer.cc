@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 #include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/python_line_table.h"

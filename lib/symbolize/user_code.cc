@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/demangle.h"
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 
 namespace cudadiag::symbolize {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 // Finds out from a path whether a module belongs to the user or to a library. The recorder needs this, and so do the
-// rules of the analysis (session/library_paths.h).
+// rules of the analysis (session/user_or_library.h).
 namespace cudadiag::wire::library_paths {
 
 inline constexpr std::string_view kSystemFolders[] = {

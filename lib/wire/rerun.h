@@ -149,7 +149,7 @@ inline constexpr std::size_t kMostLines = 64;
 //    time spent reading. The first visit to a line is written even if there is nothing to read. The file is a ring of
 //    kWatched lines of kWatchedLine bytes, padded with blanks.
 //
-// In a run of `cudadiag nans` (cudadiag_hook/bad_values/non_finite_results.py), where TICKS is the monotonic clock:
+// In a run of `cudadiag nans` (cudadiag_hook/bad_values/value_uses.py), where TICKS is the monotonic clock:
 //
 // {"kind":"checking", "torch":VERSION}
 //    The hook checks the process's operators from here on.

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <vector>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "unit/session/area_builder.h"
 #include "wire/race_record.h"
 
@@ -28,7 +28,7 @@ class Program {
     std::byte* record = blank(Kind::memory_made, 0xffff);
     wire::store(record, race::kWord0, kBase);
     wire::store(record, race::kWord1, buffers * 4096);
-    feed_.record(record);
+    detector_.record(record);
   }
 
   // Adds kernels with three buffers each, an event every 16 kernels, and a host wait every 100,000 records.
@@ -48,16 +48,16 @@ class Program {
       wire::store(record, race::kWord0, address());
       wire::store(record, race::kWord1, address());
       wire::store(record, race::kWord2, address());
-      feed_.record(record);
-      feed_.record(blank(Kind::kernel, stream));
+      detector_.record(record);
+      detector_.record(blank(Kind::kernel, stream));
       if (done % 32 == 30) {
         wire::store(blank(Kind::event_record, stream), operation::kArgument, stream);
-        feed_.record(bytes_);
+        detector_.record(bytes_);
         wire::store(blank(Kind::event_wait, (stream + 1) % streams_), operation::kArgument, stream);
-        feed_.record(bytes_);
+        detector_.record(bytes_);
       }
       if (done % 100000 == 0) {
-        feed_.record(blank(Kind::host_saw_context, 0xffff));
+        detector_.record(blank(Kind::host_saw_context, 0xffff));
       }
     }
     return static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
@@ -82,9 +82,9 @@ class Program {
   std::size_t streams_, buffers_;
   std::uint64_t ticks_ = 0;
   alignas(8) std::byte bytes_[wire::area::kOperationSize];
-  races::Feed feed_{area_.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
-                      return std::optional(function % 2 == 0 ? races::Mode::write : races::Mode::read);
-                    }};
+  races::Detector detector_{area_.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
+                              return std::optional(function % 2 == 0 ? races::Mode::write : races::Mode::read);
+                            }};
 };
 
 }  // namespace

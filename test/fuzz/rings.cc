@@ -3,7 +3,7 @@
 // claims to have published.
 #include <algorithm>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "session/ring_follower.h"
 #include "unit/session/busy_area.h"
 
@@ -30,10 +30,10 @@ test::AreaBuilder program() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   test::AreaBuilder area = program();
   session::RingFollower follower(area.bytes());
-  races::Feed feed(area.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
+  races::Detector detector(area.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
     return std::optional(static_cast<sass::Mode>(function % 5));
   });
-  races::Backlog backlog(area.bytes(), feed, [](std::uint32_t function) { return function % 2 == 0; });
+  races::Backlog backlog(area.bytes(), detector, [](std::uint32_t function) { return function % 2 == 0; });
   std::uint64_t serial = 0;
   for (std::span<const std::uint8_t> input(data, size); input.size() >= kStep; input = input.subspan(kStep)) {
     ++serial;
@@ -48,9 +48,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   follower.finish(backlog);
   backlog.hand_on_all();
-  feed.settle(false);
-  feed.settle(true);
-  feed.races();
-  feed.counts();
+  detector.settle(false);
+  detector.settle(true);
+  detector.races();
+  detector.counts();
   return 0;
 }

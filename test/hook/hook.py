@@ -61,7 +61,7 @@ class Hook:
 
     def begin(self, devices=("cuda", "cpu")):
         self.load().tensors.devices[:] = devices
-        self.package.values.start()
+        self.package.suspect_settings.start()
         return self
 
     def end(self):

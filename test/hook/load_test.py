@@ -11,7 +11,7 @@ from hook import ROOT, Hook, files, sources
 class Load(unittest.TestCase):
     def test_the_target_finds_no_module_of_the_package(self):
         before = set(sys.modules)
-        Hook().load().values
+        Hook().load().suspect_settings
         self.assertEqual({name for name in set(sys.modules) - before if "hook" in name}, set())
 
     def test_a_module_of_the_target_takes_no_ones_place(self):

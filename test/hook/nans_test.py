@@ -33,17 +33,17 @@ def verdict(function):
     """Returns the finding's message, as session/hook_output.cc reads it."""
     messages.clear()
     hook.notes.clear()
-    watch, mode, error = package.non_finite_results.watch, None, None
+    watch, mode, error = package.value_uses.watch, None, None
     watch.__init__()
     try:
-        mode = package.stream.push(package.nans.listener)
+        mode = package.dispatch_mode.push(package.nans.listener)
         function()
     except Exception as raised:
         error = raised
     finally:
-        package.stream.pop(mode)
+        package.dispatch_mode.pop(mode)
     package.non_finite.settle_all()
-    package.non_finite_results.finish(error)
+    package.value_uses.finish(error)
     if hook.notes:
         raise AssertionError(hook.notes)
     found = [each for each in messages if each["kind"] == "non_finite"]
@@ -377,7 +377,7 @@ class Nans(unittest.TestCase):
                 columns[:, number] = rows[number]
             print(columns[0, 1900:].sum(), file=OUT)
         self.assertEqual(line_of(verdict(long)), marked_line(long))
-        for storage in package.non_finite_results.watch.writers.storages.values():
+        for storage in package.value_uses.watch.writers.storages.values():
             self.assertLessEqual(len(storage.pieces), package.lineage.Writers.MOST_PIECES)
 
     def test_what_the_program_replaces_or_asks_for_is_not(self):
@@ -474,7 +474,7 @@ class Later(unittest.TestCase):
                         weight.div_(weight)  # NAN
         message = verdict(long)
         self.assertEqual((line_of(message), message["used"]), (marked_line(long), "parameter"))
-        self.assertLess(package.non_finite_results.watch.ordinal, 2 * package.finite_checks.PAGE)
+        self.assertLess(package.value_uses.watch.ordinal, 2 * package.finite_checks.PAGE)
 
     def test_nothing_is_kept_of_results_without_bad_elements(self):
         kept = []
@@ -483,7 +483,7 @@ class Later(unittest.TestCase):
             for step in range(2 * package.finite_checks.PAGE):
                 kept.append(torch.ones(2) + step)
         verdict(adds)
-        self.assertEqual(package.non_finite_results.watch.writers.storages, {})
+        self.assertEqual(package.value_uses.watch.writers.storages, {})
 
     def test_pages_use_the_memory_of_earlier_pages(self):
         slots = package.finite_checks.slots
@@ -548,7 +548,7 @@ class Later(unittest.TestCase):
                         weight.div_(weight)  # NAN
         message = verdict(mixed)
         self.assertEqual((line_of(message), message["used"]), (marked_line(mixed), "parameter"))
-        self.assertLess(package.non_finite_results.watch.ordinal, 2 * package.finite_checks.PAGE)
+        self.assertLess(package.value_uses.watch.ordinal, 2 * package.finite_checks.PAGE)
 
 
 if __name__ == "__main__":

@@ -263,11 +263,11 @@ def told_of(function):
     hook.messages.clear()
     package.origins.listener.writers.storages.clear()
     package.origins.listener.told = 0
-    mode = package.stream.push(package.origins.listener)
+    mode = package.dispatch_mode.push(package.origins.listener)
     try:
         lookup(*function())
     finally:
-        package.stream.pop(mode)
+        package.dispatch_mode.pop(mode)
     if hook.notes:
         raise AssertionError(hook.notes)
     return hook.of_kind("origin")
@@ -349,9 +349,9 @@ class BesideSuspectLines(unittest.TestCase):
         self.addCleanup(vars(package.recorder).update, before)
         vars(package.recorder).update(self.values.given)
         package.tensors.devices[:] = ["cuda", "cpu"]
-        package.values.start()
-        mode = package.stream.push(package.origins.listener)
-        self.addCleanup(package.stream.pop, mode)
+        package.suspect_settings.start()
+        mode = package.dispatch_mode.push(package.origins.listener)
+        self.addCleanup(package.dispatch_mode.pop, mode)
         self.addCleanup(self.values.end)
         for each in (package.budget.state, package.origins.listener.budget):
             self.addCleanup(vars(each).update, vars(each).copy())

@@ -563,7 +563,7 @@ struct Diagnosis {
   bool was_repeated = false;         // at least kRepeats reruns did not fail
   bool asked_for_dump = false;       // the first run requested a GPU core dump (--once)
   std::string started;               // ISO 8601, UTC
-  std::string foreign{};             // why the session is not the user's own (session/ownership.h); empty if it is
+  std::string foreign{};             // why the session is not the user's own (session/session_trust.h); empty if it is
   std::string exposed{};             // a folder in which other users can replace the session; empty if there is none
   std::string working_directory;     // the target's working directory; paths in it are shown relative to it
 };

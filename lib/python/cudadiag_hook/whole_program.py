@@ -3,7 +3,7 @@ import _thread
 import sys
 
 from .stacks import without_own_frames
-from . import stream
+from . import dispatch_mode
 
 
 def replace(owner, name, make):
@@ -32,12 +32,12 @@ def follow_threads(listener):
 
     def make(original):
         def _bootstrap_inner(self):
-            mode = stream.push(listener)
+            mode = dispatch_mode.push(listener)
             try:
                 original(self)
             finally:
                 if mode is not None:
-                    stream.pop(mode)
+                    dispatch_mode.pop(mode)
 
         return _bootstrap_inner
 
@@ -71,7 +71,7 @@ def listen(listener):
     import torch.utils._python_dispatch
     follow_threads(listener)
     leave_alone(sys.modules["torch"])
-    stream.push(listener)
+    dispatch_mode.push(listener)
 
 
 class TorchFinder:

@@ -10,11 +10,11 @@ namespace cudadiag::record {
 namespace operation = wire::operation;
 using operation::Kind;
 
-void BlockingCalls::attach(Interner& interner, SiteFinder& sites, Streams& streams, const Watch& watch) {
+void BlockingCalls::attach(Interner& interner, SiteFinder& sites, Streams& streams, const CallbackSource& source) {
   interner_ = &interner;
   sites_ = &sites;
   streams_ = &streams;
-  watch_ = &watch;
+  source_ = &source;
 }
 
 // Stores kCallSite last, so that a reader that sees it also sees the other fields.
@@ -53,7 +53,7 @@ void BlockingCalls::enter(ThreadState& thread, std::uint32_t id, const CallRule&
 std::uint32_t BlockingCalls::context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const {
   if (id != CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2) return data.contextUid;
   const CUcontext named = static_cast<const cuCtxSynchronize_v2_params*>(data.functionParams)->ctx;
-  return named == nullptr || named == data.context ? data.contextUid : watch_->context_uid(named);
+  return named == nullptr || named == data.context ? data.contextUid : source_->context_uid(named);
 }
 
 }  // namespace cudadiag::record

@@ -10,7 +10,7 @@
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/watch.h"
+#include "record/watched_calls.h"
 #include "wire/tables.h"
 
 namespace cudadiag::record {
@@ -19,7 +19,7 @@ namespace cudadiag::record {
 // a process that hangs cannot report it.
 class BlockingCalls {
  public:
-  void attach(Interner& interner, SiteFinder& sites, Streams& streams, const Watch& watch);
+  void attach(Interner& interner, SiteFinder& sites, Streams& streams, const CallbackSource& source);
 
   void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
@@ -32,7 +32,7 @@ class BlockingCalls {
   Interner* interner_ = nullptr;
   SiteFinder* sites_ = nullptr;
   Streams* streams_ = nullptr;
-  const Watch* watch_ = nullptr;
+  const CallbackSource* source_ = nullptr;
 };
 
 }  // namespace cudadiag::record

@@ -167,7 +167,7 @@ void FailureRecorder::device_failed(ThreadState* waiting) {
   failed.context = Streams::kNone;
   if (waiting != nullptr) {
     failed.id = wire::load(waiting->entry, wire::thread::kCallId);
-    const std::string_view name = calls_->watch().call_name(CUPTI_CB_DOMAIN_DRIVER_API, failed.id);
+    const std::string_view name = calls_->source().call_name(CUPTI_CB_DOMAIN_DRIVER_API, failed.id);
     if (!name.empty()) failed.name = name.data();
     failed.site = wire::load(waiting->entry, wire::thread::kCallSite);
     failed.context = wire::load(waiting->entry, wire::thread::kCallContext);

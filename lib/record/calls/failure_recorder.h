@@ -14,8 +14,8 @@
 #include "record/operations/operation_recorder.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/python/refusals.h"
-#include "record/watch.h"
+#include "record/python/refused_allocations.h"
+#include "record/watched_calls.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

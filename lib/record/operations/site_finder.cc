@@ -167,17 +167,17 @@ std::uint32_t SiteFinder::count_at(std::uint32_t at) {
   return static_cast<std::uint32_t>(operations);
 }
 
-void KernelIds::attach(Interner& interner, const DriverApi& driver, const Watch& watch) {
+void KernelIds::attach(Interner& interner, const DriverApi& driver, const CallbackSource& source) {
   interner_ = &interner;
   driver_ = &driver;
-  watch_ = &watch;
+  source_ = &source;
 }
 
 // CUPTI passes the symbol to the callback. With hooks, the driver must be queried. Tries both queries, because the
 // program may have passed a CUkernel as a CUfunction.
 const char* KernelIds::symbol_of(CUfunction kernel) const {
   const char* symbol = nullptr;
-  if (kernel == nullptr || !watch_->by_hooks()) return nullptr;
+  if (kernel == nullptr || !source_->by_hooks()) return nullptr;
   const RelaxedCapture relaxed(*driver_);
   if (driver_->func_get_name != nullptr && driver_->func_get_name(&symbol, kernel) == CUDA_SUCCESS) return symbol;
   if (driver_->kernel_get_name != nullptr &&
@@ -190,7 +190,7 @@ const char* KernelIds::symbol_of(CUfunction kernel) const {
 // Drivers before CUDA 12.3 do not tell the name of a kernel, so the recorder keeps the name by which the program looked
 // it up.
 void KernelIds::looked_up(std::uint32_t id, const void* parameters) {
-  if (!watch_->by_hooks() || driver_->func_get_name != nullptr) return;
+  if (!source_->by_hooks() || driver_->func_get_name != nullptr) return;
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction: {
       const auto& call = *static_cast<const cuModuleGetFunction_params*>(parameters);

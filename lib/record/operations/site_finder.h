@@ -22,7 +22,7 @@
 #include "record/python/python_stack.h"
 #include "record/rerun/window.h"
 #include "record/stacks/native_stack.h"
-#include "record/watch.h"
+#include "record/watched_calls.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {
@@ -30,7 +30,7 @@ namespace cudadiag::record {
 // Finds the intern id of a kernel by the handle that is passed to a launch. The class has one lock.
 class KernelIds {
  public:
-  void attach(Interner& interner, const DriverApi& driver, const Watch& watch);
+  void attach(Interner& interner, const DriverApi& driver, const CallbackSource& source);
   // `symbol` is null if CUPTI did not pass it. `unloads` is how many times code has been unloaded so far: a handle may
   // belong to a different kernel after an unload. Returns 0 if the kernel is unknown.
   std::uint32_t id_of(CUfunction kernel, const char* symbol, std::uint64_t unloads);
@@ -43,7 +43,7 @@ class KernelIds {
 
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
-  const Watch* watch_ = nullptr;
+  const CallbackSource* source_ = nullptr;
   Mutex mutex_;
   IdTable<32768> known_;
 };

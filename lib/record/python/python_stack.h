@@ -55,7 +55,7 @@ class PythonStacks {
   enum class Trust : std::uint8_t { none, unproven, proven };
 
   const std::byte* innermost(const std::byte* thread) const;
-  // Checks whether the calling thread's frames match the layout (python_proof.cc). `none_yet`: the thread has no
+  // Checks whether the calling thread's frames match the layout (python_layout_check.cc). `none_yet`: the thread has no
   // frames.
   enum class Proof { none_yet, refuted, holds };
   Proof prove(const std::byte* thread) const;

@@ -18,7 +18,7 @@
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/private_folders.h"
 #include "launch/libraries.h"
-#include "launch/supervised.h"
+#include "launch/supervised_rerun.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
 #include "supervise/hook_requests.h"

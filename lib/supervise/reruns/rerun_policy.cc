@@ -10,8 +10,8 @@
 #include "analyse/process_ending.h"
 #include "launch/gpu_facts.h"
 #include "launch/isolation/isolation.h"
-#include "session/ownership.h"
 #include "session/session_folders.h"
+#include "session/session_trust.h"
 #include "wire/environment.h"
 
 namespace cudadiag::supervise {

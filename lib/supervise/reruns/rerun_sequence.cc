@@ -14,8 +14,8 @@
 #include "supervise/hook_requests.h"
 #include "supervise/program_folders.h"
 #include "supervise/recording.h"
-#include "supervise/reruns/passes.h"
 #include "supervise/reruns/replays.h"
+#include "supervise/reruns/rerun_table.h"
 #include "supervise/toolkit_programs.h"
 #include "symbolize/tool_results.h"
 

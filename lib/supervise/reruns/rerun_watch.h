@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "launch/arena.h"
 #include "launch/signals.h"
-#include "launch/supervised.h"
+#include "launch/supervised_rerun.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/rerun.h"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <memory>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "unit/session/area_builder.h"
 #include "wire/race_record.h"
 #include "wire/tables.h"
@@ -16,7 +16,7 @@
 namespace host_writes_test {
 
 using namespace cudadiag;
-using races::Feed;
+using races::Detector;
 using sass::Mode;
 namespace operation = wire::operation;
 namespace race = wire::race;
@@ -35,8 +35,8 @@ races::Codes known_code() {
   return {std::make_shared<const sass::ByteRanges>(all, sass::ParameterBank{0x210, 64})};
 }
 
-// A process with two non-blocking streams, a pinned buffer and a device buffer. It passes records to the feed as a ring
-// would.
+// A process with two non-blocking streams, a pinned buffer and a device buffer. It passes records to the detector as a
+// ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -62,7 +62,7 @@ struct Process {
     wire::store(bytes, operation::kTicks, ++ticks);
     return bytes;
   }
-  void hand() { feed.record(bytes); }
+  void hand() { detector.record(bytes); }
 
   void made(std::uint64_t address, wire::allocation::Kind kind) {
     std::byte* record = blank(Kind::memory_made);
@@ -148,7 +148,7 @@ struct Process {
   }
   // Returns the number of races that involve a write by the host.
   std::size_t found() const {
-    const auto races = feed.races();
+    const auto races = detector.races();
     return static_cast<std::size_t>(
         std::count_if(races.begin(), races.end(), [](const session::Race& each) { return each.second.on_host; }));
   }
@@ -156,11 +156,12 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  Feed feed{area.bytes(),
-            [](std::uint32_t function, std::uint32_t, const sass::LaunchWords&) {
-              return std::optional(function == kWriter ? Mode::write : Mode::read);
-            },
-            [code = known_code()](std::uint32_t function) { return function == kUnknown ? races::Codes() : code; }};
+  Detector detector{
+      area.bytes(),
+      [](std::uint32_t function, std::uint32_t, const sass::LaunchWords&) {
+        return std::optional(function == kWriter ? Mode::write : Mode::read);
+      },
+      [code = known_code()](std::uint32_t function) { return function == kUnknown ? races::Codes() : code; }};
 };
 
 }  // namespace
@@ -169,11 +170,11 @@ TEST_CASE("a changed source is a write by the host") {
   for (const std::uint16_t how : {std::uint16_t{0}, std::uint16_t{race::kWhileHeld | race::kSampled}}) {
     Process p;
     p.watched_copy();
-    CHECK_FALSE(p.feed.found_any());
+    CHECK_FALSE(p.detector.found_any());
     p.changed(how);
     REQUIRE(p.found() == 1);
-    CHECK(p.feed.found_any());
-    const session::Race race = p.feed.races().front();
+    CHECK(p.detector.found_any());
+    const session::Race race = p.detector.races().front();
     CHECK(race.first.site == kCopySite);
     CHECK((race.first.begin == kHost && race.first.end == kHost + 4096));
     CHECK((race.second.begin == kHost + 16 && race.second.end == kHost + 80));
@@ -187,8 +188,8 @@ TEST_CASE("each call site is listed once, with its most certain change") {
   for (std::uint64_t number = 1; number < 4; ++number) p.watched_copy(number);
   p.changed(0, 1), p.changed(race::kWhileHeld, 3), p.changed(0, 2);
   REQUIRE(p.found() == 1);
-  CHECK(p.feed.races().front().times == 3);
-  CHECK(p.feed.races().front().second.exact);
+  CHECK(p.detector.races().front().times == 3);
+  CHECK(p.detector.races().front().second.exact);
 }
 
 TEST_CASE("of several changes, the calls around one that the issuing thread made are kept") {
@@ -211,7 +212,7 @@ TEST_CASE("of several changes, the calls around one that the issuing thread made
       p.changed(calls.others ? race::kOthersRan : 0, 1, calls.unchanged, calls.changed);
     }
     REQUIRE(p.found() == 1);
-    const session::Race race = p.feed.races().front();
+    const session::Race race = p.detector.races().front();
     CHECK((race.unchanged_at == each.known.unchanged && race.changed_at == each.known.changed));
     CHECK(race.others_ran == each.known.others);
   }
@@ -224,7 +225,7 @@ TEST_CASE("a change of an unwatched copy, or one reported twice, says nothing") 
   p.changed(0, 2);
   CHECK(p.found() == 0);
   p.changed(), p.changed();
-  CHECK(p.feed.races().front().times == 1);
+  CHECK(p.detector.races().front().times == 1);
 }
 
 TEST_CASE("earlier work that is ordered before the copy explains a change, unless it had finished") {
@@ -288,7 +289,7 @@ TEST_CASE("an unordered operation that writes the source is itself a race, and e
       if (!before) p.copy(1, to, kDevice + 8192);
       p.changed(race::kWhileHeld);
       CHECK(p.found() == (beside ? 1 : 0));
-      CHECK(p.feed.races().size() == 1);
+      CHECK(p.detector.races().size() == 1);
     }
   }
 }
@@ -344,7 +345,7 @@ TEST_CASE("a change belongs to the copy in the graph that reads these bytes") {
   p.watched_graph({{kCopyNode, 0, kDevice, kHost + 4096}, {kCopyNode, 1, kDevice + 64, kHost}});
   p.changed();
   REQUIRE(p.found() == 1);
-  const session::Race race = p.feed.races().front();
+  const session::Race race = p.detector.races().front();
   CHECK((race.first.site == kCopySite + 1 && race.first.node == 2 && race.launched == kReplaySite));
   CHECK((race.first.begin == kHost && race.first.end == kHost + 40));
   CHECK((race.second.begin == kHost + 16 && race.second.end == kHost + 40 && race.changed == 24));
@@ -359,7 +360,7 @@ TEST_CASE("a node with new parameters reads only the new memory") {
     p.changed();
     CHECK(p.found() == 1);  // of the first replay
     p.changed();
-    CHECK(p.feed.races().front().times == (moved_away ? 1 : 2));
+    CHECK(p.detector.races().front().times == (moved_away ? 1 : 2));
   }
 }
 
@@ -410,7 +411,7 @@ TEST_CASE("the host may fill the source of a copy for which the graph first wait
 TEST_CASE("no host write is concluded across a gap") {
   Process p;
   p.watched_copy();
-  p.feed.lost(1, p.ticks + 1);
+  p.detector.lost(1, p.ticks + 1);
   p.made(kHost, wire::allocation::Kind::pinned);
   p.changed();
   CHECK(p.found() == 0);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "unit/session/area_builder.h"
 #include "wire/race_record.h"
 #include "wire/tables.h"
@@ -50,7 +50,7 @@ struct Images {
       std::byte* record = blank(Kind::memory_made, operation::kNoStream);
       wire::store(record, race::kWord0, address);
       wire::store(record, race::kWord1, std::uint64_t{1} << 20);
-      feed.record(record);
+      detector.record(record);
     }
     array(kArray);
     image(kTexture, kArray, race::kOfArray);
@@ -76,7 +76,7 @@ struct Images {
     wire::store(record, race::kWord1, row);
     wire::store(record, race::kWord2, rows | layers << 32);
     wire::store(record, race::kWord3, element);
-    feed.record(record);
+    detector.record(record);
   }
   void image(std::uint64_t handle, std::uint64_t resource, int flags, std::uint64_t row = 0, std::uint64_t rows = 0,
              std::uint64_t pitch = 0) {
@@ -87,7 +87,7 @@ struct Images {
     wire::store(record, race::kWord3, rows | pitch << 32);
     wire::store(record, race::kOffset0, static_cast<std::uint16_t>(flags));
     wire::store(record, race::kOffset1, std::uint16_t{4});
-    feed.record(record);
+    detector.record(record);
   }
   template <typename... Values>
   void launch(std::uint32_t stream, Function function, std::uint64_t pointer, std::uint32_t depth, Values... values) {
@@ -95,7 +95,7 @@ struct Images {
     wire::store(words, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
     wire::store(words, race::kWord0, pointer);
     wire::store(words, race::kOffset0, std::uint16_t{8});
-    feed.record(words);
+    detector.record(words);
     std::string parameters;
     const auto put = [&](auto value) { parameters.append(reinterpret_cast<const char*>(&value), sizeof value); };
     (put(values), ...);
@@ -105,7 +105,7 @@ struct Images {
     wire::store(record, operation::kGridY, std::uint16_t{kRows});
     wire::store(record, operation::kGridZ, static_cast<std::uint16_t>(depth));
     wire::store(record, operation::kBlock, operation::Block::pack({128, 1, 1}));
-    feed.record(record, parameters);
+    detector.record(record, parameters);
   }
   void draw(std::uint32_t stream, int width, int height, int first, std::uint64_t surface = kSurface) {
     launch(stream, kDraw, 0, 1, surface, width, height, first);
@@ -129,18 +129,18 @@ struct Images {
     wire::store(side, race::kWord2, box.z | box.depth << 32);
     wire::store(side, race::kWord3, box.width | box.height << 32);
     wire::store(side, race::kOffset0, static_cast<std::uint16_t>(flags));
-    feed.record(side);
+    detector.record(side);
     wire::store(blank(Kind::copy, stream), operation::kSite, std::uint16_t{9});
-    feed.record(bytes);
+    detector.record(bytes);
   }
   void fill(std::uint32_t stream, std::uint64_t address, std::uint32_t size) {
     std::byte* record = blank(Kind::memset, stream);
     wire::store(record, operation::kSite, std::uint16_t{7});
     wire::store(record, operation::kDestination, address);
     wire::store(record, operation::kBytes, size);
-    feed.record(record);
+    detector.record(record);
   }
-  std::size_t races() const { return feed.races().size(); }
+  std::size_t races() const { return detector.races().size(); }
 
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0, outs = 0;
@@ -150,9 +150,9 @@ struct Images {
                            code_of("draw__8_4_4_4", 20),
                            code_of("fetch__8_8_4_4", 24),
                            code_of("volume__8_4", 12)};
-  races::Feed feed{area.bytes(),
-                   [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
-                   [this](std::uint32_t function) { return codes[function]; }};
+  races::Detector detector{
+      area.bytes(), [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
+      [this](std::uint32_t function) { return codes[function]; }};
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ TEST_CASE("a copy of a whole array races with a kernel that samples it") {
     p.copy(0, {});
     if (!first) p.sample(1);
     REQUIRE(p.races() == 1);
-    const session::Race race = p.feed.races().front();
+    const session::Race race = p.detector.races().front();
     const session::RaceAccess &kernel = first ? race.first : race.second, &copy = first ? race.second : race.first;
     CHECK(kernel.mode == session::RaceMode::read);
     CHECK(kernel.somewhere);
@@ -257,7 +257,7 @@ TEST_CASE("kernels that draw different parts of an array do not race") {
   Images q;
   q.draw(0, 256, 33, 0), q.draw(1, 256, 32, 32);
   REQUIRE(q.races() == 1);
-  const session::Race race = q.feed.races().front();
+  const session::Race race = q.detector.races().front();
   CHECK(race.first.exact);
   CHECK(race.second.exact);
   CHECK(race.second.begin == 32 * kRow);
@@ -278,9 +278,9 @@ TEST_CASE("a linear texture is the memory that it refers to") {
   CHECK(p.races() == 0);
   p.fill(1, kMemory + 1196, 4);
   REQUIRE(p.races() == 1);
-  CHECK(p.feed.races().front().first.exact);
-  CHECK(p.feed.races().front().first.array == 0);
-  CHECK(p.feed.races().front().address == kMemory);
+  CHECK(p.detector.races().front().first.exact);
+  CHECK(p.detector.races().front().first.array == 0);
+  CHECK(p.detector.races().front().address == kMemory);
 }
 
 TEST_CASE("a texture of rows with a pitch is sampled in an unknown place of its rows") {
@@ -316,7 +316,7 @@ TEST_CASE("a handle means what was made last, and nothing once that is destroyed
 
 TEST_CASE("after a gap, arrays and textures may be different ones") {
   Images p;
-  p.feed.lost(1, p.ticks);
+  p.detector.lost(1, p.ticks);
   p.copy(0, {});
   p.sample(1);
   CHECK(p.races() == 0);
@@ -345,7 +345,7 @@ TEST_CASE("a tensor copy races with what meets one of its boxes") {
         wire::store(record, race::kWord2, two);
         wire::store(record, race::kWord3, three);
         wire::store(record, race::kOffset0, static_cast<std::uint16_t>(which));
-        p.feed.record(record);
+        p.detector.record(record);
       };
       // A tensor of 96 rows of 128 floats, copied in boxes of 32 by 32 elements.
       part(race::kTensorShape, 128 | std::uint64_t{96} << 32, 0, 2 | 4 << 8 | 31 << 16 | 31 << 24);
@@ -354,11 +354,11 @@ TEST_CASE("a tensor copy races with what meets one of its boxes") {
       wire::store(words, operation::kSite, static_cast<decltype(operation::kSite)::type>(kLoadTiles));
       wire::store(words, race::kWord0, kMemory);
       wire::store(words, race::kOffset0, static_cast<std::uint16_t>(kMap));
-      p.feed.record(words);
+      p.detector.record(words);
       std::byte* map = p.blank(Kind::tensor_map, operation::kNoStream);
       wire::store(map, race::kWord0, std::uint64_t{known ? 0x1234u : 0x4321u});
       wire::store(map, race::kOffset0, static_cast<std::uint16_t>(kMap));
-      p.feed.record(map);
+      p.detector.record(map);
       std::byte* launch = p.blank(Kind::kernel, 0);
       wire::store(launch, operation::kGridX, 4u);
       wire::store(launch, operation::kGridY, std::uint16_t{2});
@@ -366,10 +366,10 @@ TEST_CASE("a tensor copy races with what meets one of its boxes") {
       wire::store(launch, operation::kBlock, operation::Block::pack({32, 1, 1}));
       std::string parameters(176, '\0');
       std::memcpy(parameters.data() + kMap, &kMemory, sizeof kMemory);
-      p.feed.record(launch, parameters);
+      p.detector.record(launch, parameters);
       p.fill(1, kMemory + row * 512, 512);
       REQUIRE(p.races() == (known && row == 63 ? 1 : 0));
-      if (p.races() == 1) CHECK(p.feed.races().front().first.exact);
+      if (p.races() == 1) CHECK(p.detector.races().front().first.exact);
     }
   }
 }

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <memory>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "session/area_reader.h"
 #include "unit/session/area_builder.h"
 #include "wire/race_record.h"
@@ -65,7 +65,7 @@ struct Process {
     wire::store(record, race::kWord0, address);
     wire::store(record, race::kWord1, size);
     wire::store(record, race::kWord2, static_cast<std::uint64_t>(kind));
-    feed.record(record);
+    detector.record(record);
   }
   void parameter(std::uint64_t address, std::uint32_t function) {
     std::byte* record = blank(Kind::parameters, operation::kNoStream);
@@ -84,19 +84,19 @@ struct Process {
   // Launches a kernel on `count` elements from `begin` on.
   void kernel(std::uint32_t stream, int begin, int count, std::uint64_t address = kBuffer, std::uint32_t function = 1) {
     parameter(address, function);
-    feed.record(bytes);
+    detector.record(bytes);
     std::string parameters(16, '\0');
     std::memcpy(parameters.data(), &address, 8);
     std::memcpy(parameters.data() + 8, &begin, 4);
     std::memcpy(parameters.data() + 12, &count, 4);
-    feed.record(kernel_record(stream, function), parameters);
+    detector.record(kernel_record(stream, function), parameters);
   }
   void fill(std::uint32_t stream, std::uint64_t address, std::uint32_t size) {
     std::byte* record = blank(Kind::memset, stream);
     wire::store(record, operation::kSite, std::uint16_t{7});
     wire::store(record, operation::kDestination, address);
     wire::store(record, operation::kBytes, size);
-    feed.record(record);
+    detector.record(record);
   }
   void part(std::uint64_t destination, std::uint64_t source, std::uint64_t size,
             race::SourceOrder order = race::kInStreamOrder) {
@@ -105,21 +105,21 @@ struct Process {
     wire::store(record, race::kWord2, source);
     wire::store(record, race::kWord3, size);
     wire::store(record, race::kNodeType, std::uint32_t{order});
-    feed.record(record);
+    detector.record(record);
   }
   void batch(std::uint32_t stream) {
     wire::store(blank(Kind::copy, stream), operation::kSite, std::uint16_t{8});
-    feed.record(bytes);
+    detector.record(bytes);
   }
-  std::size_t races() const { return feed.races().size(); }
+  std::size_t races() const { return detector.races().size(); }
 
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
   races::Codes codes{code_of("part")};
-  races::Feed feed{area.bytes(),
-                   [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
-                   [this](std::uint32_t function) { return function == 1 ? codes : races::Codes(); }};
+  races::Detector detector{
+      area.bytes(), [](std::uint32_t, std::uint32_t, const sass::LaunchWords&) { return std::optional(Mode::write); },
+      [this](std::uint32_t function) { return function == 1 ? codes : races::Codes(); }};
 };
 
 }  // namespace
@@ -134,7 +134,7 @@ TEST_CASE("an overlap by one element is a certain race, with the bytes of both")
   Process p;
   p.kernel(0, 0, 513), p.kernel(1, 512, 512);
   REQUIRE(p.races() == 1);
-  const session::Race race = p.feed.races().front();
+  const session::Race race = p.detector.races().front();
   CHECK(race.first.exact);
   CHECK(race.second.exact);
   CHECK_FALSE(race.possible);
@@ -238,7 +238,7 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
     Process p;
     p.fill(0, kBuffer, 64);
     p.part(kBuffer + 1024, kBuffer, 64, order), p.batch(0);
-    const auto races = p.feed.races();
+    const auto races = p.detector.races();
     REQUIRE(races.size() == (order == race::kInStreamOrder ? 0 : 1));
     for (const session::Race& race : races) CHECK(race.second.out_of_order);
     // Later work on the stream starts after the copy.
@@ -261,7 +261,7 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
   // The host has seen the first operation finish.
   Process s;
   s.fill(0, kBuffer, 64);
-  s.feed.record(s.blank(Kind::host_saw_stream, 0));
+  s.detector.record(s.blank(Kind::host_saw_stream, 0));
   s.part(kBuffer + 1024, kBuffer, 64, race::kAnyTime), s.batch(0);
   CHECK(s.races() == 0);
 }
@@ -271,10 +271,10 @@ TEST_CASE("a source that a batch may read out of order races with earlier unfini
 TEST_CASE("a kernel that uses more bytes than its memory has") {
   Process p;
   p.kernel(0, 0, 1024);
-  CHECK(p.feed.overruns().empty());
+  CHECK(p.detector.overruns().empty());
   p.kernel(0, 0, 1025), p.kernel(0, 0, 1025);
-  REQUIRE(p.feed.overruns().size() == 1);
-  const session::Overrun& overrun = p.feed.overruns().front();
+  REQUIRE(p.detector.overruns().size() == 1);
+  const session::Overrun& overrun = p.detector.overruns().front();
   CHECK(overrun.address == kBuffer);
   CHECK(overrun.bytes == kBytes);
   CHECK(overrun.access.begin == kBuffer);
@@ -285,31 +285,31 @@ TEST_CASE("a kernel that uses more bytes than its memory has") {
 TEST_CASE("a kernel that begins before its memory") {
   Process p;
   p.kernel(0, -1, 8);
-  CHECK(p.feed.overruns().size() == 1);
+  CHECK(p.detector.overruns().size() == 1);
 }
 
 TEST_CASE("an address that is the end of other memory, whose bytes alone are used") {
   Process p;
   p.made(kBuffer + kBytes, 4096, Memories::device);
   p.kernel(0, -16, 16, kBuffer + kBytes);
-  CHECK(p.feed.overruns().empty());
+  CHECK(p.detector.overruns().empty());
   p.kernel(0, -16, 17, kBuffer + kBytes);
-  CHECK(p.feed.overruns().size() == 1);
+  CHECK(p.detector.overruns().size() == 1);
 }
 
 TEST_CASE("pieces that are mapped next to each other count as one allocation") {
   Process p(Memories::mapped);
   p.made(kBuffer + kBytes, 4096, Memories::mapped);
   p.kernel(0, 0, 2048);
-  CHECK(p.feed.overruns().empty());
+  CHECK(p.detector.overruns().empty());
   p.kernel(0, 0, 2049);
-  CHECK(p.feed.overruns().size() == 1);
+  CHECK(p.detector.overruns().size() == 1);
 }
 
 TEST_CASE("registered memory has no known end") {
   Process p(Memories::registered);
   p.kernel(0, 0, 2048);
-  CHECK(p.feed.overruns().empty());
+  CHECK(p.detector.overruns().empty());
 }
 
 // ---- Records that wait for code
@@ -317,31 +317,31 @@ TEST_CASE("registered memory has no known end") {
 TEST_CASE("records wait in order until the code of a kernel has been read") {
   Process p;
   bool read = false;
-  races::Backlog backlog(p.area.bytes(), p.feed, [&](std::uint32_t function) { return function != 1 || read; });
+  races::Backlog backlog(p.area.bytes(), p.detector, [&](std::uint32_t function) { return function != 1 || read; });
   p.parameter(kBuffer, 2);
   backlog.record(p.bytes);
   backlog.record(p.kernel_record(0, 2));
   CHECK(backlog.empty());
-  CHECK(p.feed.counts().operations == 1);
+  CHECK(p.detector.counts().operations == 1);
   p.parameter(kBuffer, 1);
   backlog.record(p.bytes);
   backlog.record(p.kernel_record(1, 1));
   backlog.record(p.kernel_record(1, 2));
   backlog.lost(1, p.ticks);
   backlog.hand_on();
-  CHECK(p.feed.counts().operations == 1);
-  CHECK(p.feed.counts().lost == 0);
+  CHECK(p.detector.counts().operations == 1);
+  CHECK(p.detector.counts().lost == 0);
   read = true;
   backlog.hand_on();
   CHECK(backlog.empty());
-  CHECK(p.feed.counts().operations == 3);
-  CHECK(p.feed.counts().lost == 1);
+  CHECK(p.detector.counts().operations == 3);
+  CHECK(p.detector.counts().lost == 1);
   CHECK(p.races() == 1);
 }
 
 TEST_CASE("records that have waited too long are passed on") {
   Process p;
-  races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return false; });
+  races::Backlog backlog(p.area.bytes(), p.detector, [](std::uint32_t) { return false; });
   p.parameter(kBuffer, 1);
   for (std::size_t i = 0; i <= races::Backlog::kMost; ++i) backlog.record(p.bytes);
   CHECK(backlog.empty());

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "races/access_history.h"
 #include "races/happens_before.h"
-#include "races/history.h"
 
 namespace cudadiag::races {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "record/python/refusals.h"
+#include "record/python/refused_allocations.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

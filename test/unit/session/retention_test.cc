@@ -12,10 +12,10 @@
 #include <string>
 #include <utility>
 
-#include "session/ownership.h"
 #include "session/session.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session/session_trust.h"
 #include "session/session_writer.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 
 using namespace cudadiag::symbolize;
 using cudadiag::session::is_foreign_function_interface, cudadiag::session::is_interpreter,

@@ -7,9 +7,9 @@ from ..stacks import without_own_frames
 from ..tensor_data.finite_checks import INFINITE, reach, slots
 from ..modules_run import follow_modules, follow_optimisers
 from ..whole_program import listen, replace, when_torch_is_there
-from .non_finite_results import finish, watch
+from .value_uses import finish, watch
 from .non_finite import NonFinite, settle_all, turn
-from .uses import follow_exit, follow_uses, guarded, use_each
+from .use_hooks import follow_exit, follow_uses, guarded, use_each
 
 listener = NonFinite()
 

@@ -5,7 +5,7 @@ program uses the result, its first root is reported (module `uses`).
 """
 import sys
 
-from .. import recorder, stream
+from .. import dispatch_mode, recorder
 from ..budget import is_from_handler
 from ..stacks import is_in_library, places_from
 from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, grade_at, grade_now, reach, slots
@@ -15,7 +15,7 @@ from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_devic
 from ..forward_places import places_here
 from ..whole_program import Turn
 from .non_finite_elements import about_root, kept_inputs, chosen
-from .non_finite_results import Root, Value, use, use_all, watch
+from .value_uses import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # the earliest roots of each value
 ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
@@ -58,7 +58,7 @@ def inputs_of(args, kwargs):
 turn = Turn()
 
 
-class NonFinite(stream.Listener):
+class NonFinite(dispatch_mode.Listener):
     def before(self, function, args, kwargs):
         if not watch.on:
             return None

@@ -1,6 +1,6 @@
 """Reports the operators of a suspect line before they are issued. The dispatch mode (module `stream`) is on while the
 line runs."""
-from .. import recorder, stream
+from .. import dispatch_mode, recorder
 from ..budget import guarded, tell
 from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
 from ..tensor_data.tensors import Guard, is_capturing, torch_module
@@ -9,7 +9,7 @@ from .inputs import keep_call, write_if_failed
 from .visits import here, visits
 
 
-class SuspectLines(stream.Listener):
+class SuspectLines(dispatch_mode.Listener):
     def before(self, function, args, kwargs):
         if not guarded(before_operator, function, args, kwargs):
             return None
@@ -66,10 +66,10 @@ def takes_another_way(place):
 
 def push_mode():
     if visits.mode is None:
-        visits.mode = stream.push(listener)
+        visits.mode = dispatch_mode.push(listener)
 
 
 def pop_mode():
     mode, visits.mode = visits.mode, None
     if mode is not None:
-        stream.pop(mode)
+        dispatch_mode.pop(mode)

@@ -1,4 +1,4 @@
-#include "supervise/reruns/passes.h"
+#include "supervise/reruns/rerun_table.h"
 
 #include <doctest/doctest.h>
 

@@ -113,15 +113,15 @@ def scripted():
 
 
 def watched(listener, function, *arguments):
-    mode = package.stream.push(listener)
+    mode = package.dispatch_mode.push(listener)
     try:
         return function(*arguments)
     finally:
-        package.stream.pop(mode)
+        package.dispatch_mode.pop(mode)
 
 
 torch.jit._builtins._get_builtin_table()
-package.uses.follow_uses(torch)
+package.use_hooks.follow_uses(torch)
 package.whole_program.leave_alone(torch)
 package.nans.follow_backward()
 

@@ -5,7 +5,7 @@ from ..stacks import places_from, without_own_frames
 from ..tensor_data.tensors import hidden, is_tensor, unwrapped
 from ..plain_arguments import is_of_subclass, plain
 from ..whole_program import replace
-from .non_finite_results import use_all, watch
+from .value_uses import use_all, watch
 from .non_finite import fail, turn
 
 MOST_ARRAYS = 64

@@ -1,4 +1,4 @@
-#include "session/ownership.h"
+#include "session/session_trust.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

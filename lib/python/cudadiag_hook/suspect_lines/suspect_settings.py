@@ -5,7 +5,7 @@ from .accesses import stop_telling
 from .inputs import inputs
 from .lines import Suspect, look_for_lines
 from .memory import memory, trace_memory
-from .nodes import look_for_nodes, nodes
+from .autograd_nodes import look_for_nodes, nodes
 from .starts import look_for_starts, starts
 
 

@@ -1,4 +1,4 @@
-#include "diagnose/failure/external_findings.h"
+#include "diagnose/failure/tool_findings.h"
 
 #include <fmt/core.h>
 
@@ -192,7 +192,7 @@ void add_wanted(Diagnosis& report, const symbolize::ToolResults& results) {
 
 }  // namespace
 
-void add_external_findings(Diagnosis& report, const symbolize::ToolResults& results) {
+void add_tool_findings(Diagnosis& report, const symbolize::ToolResults& results) {
   if (results.debugger) add_debugger(report, *results.debugger);
   if (results.sanitizer) Joining(report, *results.sanitizer).run();
   add_wanted(report, results);

@@ -1,4 +1,4 @@
-#include "record/python/refusals.h"
+#include "record/python/refused_allocations.h"
 
 #include <link.h>
 

@@ -1,4 +1,4 @@
-#include "races/feed.h"
+#include "races/race_detector.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -124,7 +124,7 @@ std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::
 
 }  // namespace
 
-Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code_of)
+Detector::Detector(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code_of)
     : memory_(bytes),
       history_(order_,
                [this, mode = std::move(kernel_mode)](const Access& access) {
@@ -138,7 +138,7 @@ Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, CodeOf code
 
 // ---- gaps
 
-void Feed::lost(std::uint64_t count, std::uint64_t until) {
+void Detector::lost(std::uint64_t count, std::uint64_t until) {
   lost_ += count;
   ++gaps_;
   gap_until_ = std::max(gap_until_, until);
@@ -147,7 +147,7 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
 
 // After records were lost, a handle may refer to a different graph or stream, and pending parameters may be those of a
 // lost kernel.
-void Feed::forget_all() {
+void Detector::forget_all() {
   history_.forget_all();
   host_writes_.forget();
   images_.forget();
@@ -158,7 +158,7 @@ void Feed::forget_all() {
 
 // ---- records
 
-void Feed::record(const std::byte* record, std::string_view parameters) {
+void Detector::record(const std::byte* record, std::string_view parameters) {
   const std::size_t thread = wire::load(record, operation::kThread);
   if (thread >= kMostThreads) return;
   if (thread >= pending_.size()) pending_.resize(thread + 1);
@@ -181,7 +181,7 @@ void Feed::record(const std::byte* record, std::string_view parameters) {
   pending.ended.clear();
 }
 
-bool Feed::take_without_stream(const std::byte* record, Pending& pending) {
+bool Detector::take_without_stream(const std::byte* record, Pending& pending) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   switch (kind) {
     case Kind::graph_made:
@@ -219,7 +219,7 @@ bool Feed::take_without_stream(const std::byte* record, Pending& pending) {
   }
 }
 
-bool Feed::take_outside_stream(const std::byte* record, bool has_stream, StreamNumber stream) {
+bool Detector::take_outside_stream(const std::byte* record, bool has_stream, StreamNumber stream) {
   const std::uint64_t handle = wire::load(record, race::kWord0);
   switch (static_cast<Kind>(wire::load(record, operation::kKind))) {
     case Kind::host_saw_context:
@@ -243,7 +243,7 @@ bool Feed::take_outside_stream(const std::byte* record, bool has_stream, StreamN
   }
 }
 
-void Feed::Pending::forget_operation() {
+void Detector::Pending::forget_operation() {
   words.clear();
   function = 0;
   sides.clear();
@@ -254,7 +254,7 @@ void Feed::Pending::forget_operation() {
 
 // Returns whether the host has seen the copy finish. This depends on the kinds of memory that the copy uses. Memory of
 // an unknown kind may be host memory.
-bool Feed::is_seen(const std::byte* record) const {
+bool Detector::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
   const std::uint64_t seen = wire::load(record, race::kWord0);
   if (seen == race::kAnyway) return true;
@@ -268,12 +268,12 @@ bool Feed::is_seen(const std::byte* record) const {
   return to == nullptr || (source != 0 && of_host(from) && of_host(to));
 }
 
-void Feed::note_rows(const std::byte* record, Pending& pending) {
+void Detector::note_rows(const std::byte* record, Pending& pending) {
   pending.rows = {wire::load(record, race::kWidth), wire::load(record, race::kDestinationPitch),
                   wire::load(record, race::kSourcePitch), wire::load(record, race::kRows)};
 }
 
-void Feed::note_part(const std::byte* record, Pending& pending) {
+void Detector::note_part(const std::byte* record, Pending& pending) {
   if (pending.parts.size() < race::kMostParts) {
     const std::uint32_t order = wire::load(record, race::kNodeType);
     const When when = order == race::kAnyTime      ? When::any_time
@@ -286,12 +286,12 @@ void Feed::note_part(const std::byte* record, Pending& pending) {
   pending.sides.clear();
 }
 
-void Feed::note_side(const std::byte* record, Pending& pending) {
+void Detector::note_side(const std::byte* record, Pending& pending) {
   constexpr std::size_t kMostSides = 2;
   if (pending.sides.size() < kMostSides) pending.sides.push_back(KnownImages::side_of(record));
 }
 
-void Feed::operation(const Issued& issued, Pending& pending) {
+void Detector::operation(const Issued& issued, Pending& pending) {
   const auto& [record, parameters, stream] = issued;
   ++operations_;
   const std::uint64_t argument = wire::load(record, operation::kArgument);
@@ -328,20 +328,20 @@ void Feed::operation(const Issued& issued, Pending& pending) {
   }
 }
 
-void Feed::add(Access access) {
+void Detector::add(Access access) {
   if (gap_until_ != 0) return;
   history_.add(access);
   if (host_writes_.any_watched()) host_writes_.used(access);
   note_homes();
 }
 
-void Feed::settle(bool at_last) {
+void Detector::settle(bool at_last) {
   history_.settle(at_last);
   note_homes();
   if (at_last) kernel_races_.judge();
 }
 
-void Feed::note_homes() {
+void Detector::note_homes() {
   while (homes_.size() < history_.races().size()) {
     const Conflict& race = history_.races()[homes_.size()];
     const Memory* memory = memory_.at(std::max(race.first.begin, race.second.begin));
@@ -351,14 +351,14 @@ void Feed::note_homes() {
 
 // On a default stream, a copy between two devices waits for all earlier work on both devices. All later work on them
 // waits for the copy.
-bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
+bool Detector::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
   const Memory *from = memory_.at(source), *to = memory_.at(destination);
   const bool apart =
       from != nullptr && to != nullptr && from->context != 0 && to->context != 0 && from->context != to->context;
   return apart && order_.traits(stream).handle <= kPerThreadStream;
 }
 
-void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pending) {
+void Detector::copy(const std::byte* record, StreamNumber stream, const Pending& pending) {
   const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
   const Part whole{wire::load(record, operation::kDestination),
                    wire::load(record, operation::kSource),
@@ -385,7 +385,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Pending& pen
 }
 
 // Adds the accesses on both sides of a copy, or that of a memset.
-void Feed::place(Access access, const Part& part, StreamNumber stream) {
+void Detector::place(Access access, const Part& part, StreamNumber stream) {
   const Rows& rows = part.rows;
   const auto use = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
     if (memory_.at(address) == nullptr) return;
@@ -403,7 +403,7 @@ void Feed::place(Access access, const Part& part, StreamNumber stream) {
 
 // ---- what was found
 
-session::RaceCounts Feed::counts() const {
+session::RaceCounts Detector::counts() const {
   const std::uint64_t unlisted = history_.unlisted() + host_writes_.unlisted();
   return {0,
           operations_,
@@ -416,7 +416,7 @@ session::RaceCounts Feed::counts() const {
           kernel_races_.unchecked()};
 }
 
-std::vector<session::Race> Feed::races() const {
+std::vector<session::Race> Detector::races() const {
   std::vector<session::Race> out;
   for (std::size_t i = 0; i < history_.races().size(); ++i) {
     out.push_back(stored_race(history_.races()[i], i < homes_.size() ? homes_[i] : Memory{}, order_));
@@ -427,7 +427,7 @@ std::vector<session::Race> Feed::races() const {
   return out;
 }
 
-std::vector<session::Race> Feed::unjudged() const {
+std::vector<session::Race> Detector::unjudged() const {
   std::vector<session::Race> out;
   for (const Conflict& pair : history_.unjudged_pairs()) {
     const Memory* memory = memory_.at(std::max(pair.first.begin, pair.second.begin));
@@ -448,12 +448,12 @@ StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_
 
 }  // namespace
 
-void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
+void Detector::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
   if (known.is) order_.stream_gone(known.number);
   known = {created, order_.stream_made(traits), true, true};
 }
 
-void Feed::stream_made(const std::byte* record) {
+void Detector::stream_made(const std::byte* record) {
   const auto index = wire::load(record, operation::kStream);
   const std::uint64_t ticks = wire::load(record, operation::kTicks);
   if (index >= known_.size() || (known_[index].is && known_[index].created == ticks)) return;
@@ -464,7 +464,7 @@ void Feed::stream_made(const std::byte* record) {
 
 // Finds the stream that an entry of the stream table described when the record was written. The entry may have been
 // reused since then, and shows only its latest stream. In that case, uses the recorded creations of streams.
-bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
+bool Detector::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
   const std::byte* entry = streams_.data() + index * area::kStreamSize;
@@ -487,8 +487,8 @@ bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& s
 namespace operation = wire::operation;
 using operation::Kind;
 
-Backlog::Backlog(std::span<const std::byte> area, Feed& feed, IsRead is_read)
-    : area_(area), feed_(feed), is_read_(std::move(is_read)) {}
+Backlog::Backlog(std::span<const std::byte> area, Detector& detector, IsRead is_read)
+    : area_(area), detector_(detector), is_read_(std::move(is_read)) {}
 
 // Copies the parameters immediately, because the area keeps only the latest ones of each thread.
 void Backlog::record(const std::byte* record) {
@@ -501,7 +501,7 @@ void Backlog::record(const std::byte* record) {
   }
   if (kind == Kind::parameters) held.kernel = wire::load(record, operation::kSite);
   const bool waits = held.kernel != 0 && !is_read_(held.kernel);
-  if (held_.empty() && !waits) return feed_.record(record, held.parameters);
+  if (held_.empty() && !waits) return detector_.record(record, held.parameters);
   std::memcpy(held.record.data(), record, held.record.size());
   if (!waits) held.kernel = 0;
   held.since = std::chrono::steady_clock::now();
@@ -510,7 +510,7 @@ void Backlog::record(const std::byte* record) {
 }
 
 void Backlog::lost(std::uint64_t count, std::uint64_t until) {
-  if (held_.empty()) return feed_.lost(count, until);
+  if (held_.empty()) return detector_.lost(count, until);
   Held held;
   held.lost = count;
   held.until = until;
@@ -526,8 +526,8 @@ void Backlog::look_for_drops() {
 }
 
 void Backlog::hand_on(const Held& held) {
-  if (held.lost != 0) return feed_.lost(held.lost, held.until);
-  feed_.record(held.record.data(), held.parameters);
+  if (held.lost != 0) return detector_.lost(held.lost, held.until);
+  detector_.record(held.record.data(), held.parameters);
 }
 
 void Backlog::hand_on() {

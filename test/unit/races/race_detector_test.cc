@@ -1,4 +1,4 @@
-#include "races/feed.h"
+#include "races/race_detector.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 namespace feed_test {
 
 using namespace cudadiag;
-using races::Feed;
+using races::Detector;
 using sass::LaunchWords;
 using sass::LiveWords;
 using sass::Mode;
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
-// A process with two non-blocking streams and a buffer. It passes records to the feed as a ring would.
+// A process with two non-blocking streams and a buffer. It passes records to the detector as a ring would.
 struct Process {
   Process() {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -54,7 +54,7 @@ struct Process {
     wire::store(bytes, operation::kTicks, ++ticks);
     return bytes;
   }
-  void hand() { feed.record(bytes); }
+  void hand() { detector.record(bytes); }
 
   void stream(std::uint32_t index, std::uint64_t handle) {
     std::byte* record = blank(Kind::stream_made, index);
@@ -140,16 +140,16 @@ struct Process {
     wire::store(blank(Kind::graph, stream), operation::kArgument, kExec);
     hand();
   }
-  std::size_t races() const { return feed.races().size(); }
+  std::size_t races() const { return detector.races().size(); }
 
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LaunchWords asked;  // the words of the latest launch whose mode the feed requested
-  Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
-              asked = words;
-              return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
-            }};
+  LaunchWords asked;  // the words of the latest launch whose mode the detector requested
+  Detector detector{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
+                      asked = words;
+                      return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
+                    }};
 };
 
 }  // namespace
@@ -158,7 +158,7 @@ TEST_CASE("kernels on two streams race where they use the same memory") {
   Process p;
   p.kernel(0, 1), p.kernel(1, 2);
   REQUIRE(p.races() == 1);
-  const session::Race race = p.feed.races().front();
+  const session::Race race = p.detector.races().front();
   CHECK(race.first.mode == session::RaceMode::write);
   CHECK(race.second.mode == session::RaceMode::read);
   CHECK(race.second.stream == 0x101);
@@ -227,7 +227,7 @@ TEST_CASE("an address above another one of the launch may be the end of what its
       wire::store(record, operation::kBytes, 64);
       p.hand();
       REQUIRE(p.races() == 1);
-      CHECK(p.feed.races().front().possible == (other == Other::below && from == 0));
+      CHECK(p.detector.races().front().possible == (other == Other::below && from == 0));
     }
   }
 }
@@ -235,7 +235,7 @@ TEST_CASE("an address above another one of the launch may be the end of what its
 TEST_CASE("nothing is concluded across a gap or inside it, but everything after it is") {
   Process p;
   p.kernel(0, 1);
-  p.feed.lost(3, p.ticks + 10);
+  p.detector.lost(3, p.ticks + 10);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.kernel(0, 1), p.kernel(1, 2);
@@ -247,15 +247,15 @@ TEST_CASE("nothing is concluded across a gap or inside it, but everything after 
   CHECK(p.races() == 0);
   p.kernel(0, 1);
   CHECK(p.races() == 1);
-  CHECK(p.feed.counts().lost == 3);
-  CHECK(p.feed.counts().gaps == 1);
+  CHECK(p.detector.counts().lost == 3);
+  CHECK(p.detector.counts().gaps == 1);
 }
 
 TEST_CASE("a graph from before a gap, or from inside one, may have been replaced") {
   for (const bool inside : {false, true}) {
     Process p;
     if (!inside) p.graph(false);
-    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be an edge of the graph
+    p.detector.lost(1, p.ticks + (inside ? 10 : 1));  // the lost record may be an edge of the graph
     if (inside) p.graph(false), p.ticks += 10;
     p.made(kBuffer, 1 << 20);
     p.launch(0);
@@ -268,7 +268,7 @@ TEST_CASE("a graph from before a gap, or from inside one, may have been replaced
 
 TEST_CASE("parameters whose kernel's record is lost do not belong to the next kernel") {
   Process p;
-  p.feed.lost(1, p.ticks + 2);
+  p.detector.lost(1, p.ticks + 2);
   p.parameter(kBuffer, 1);
   p.ticks += 5;
   p.made(kBuffer, 1 << 20);
@@ -280,7 +280,7 @@ TEST_CASE("parameters whose kernel's record is lost do not belong to the next ke
 
 TEST_CASE("operations for which the recorder had no ring are a gap too") {
   Process p;
-  races::Backlog backlog(p.area.bytes(), p.feed, [](std::uint32_t) { return true; });
+  races::Backlog backlog(p.area.bytes(), p.detector, [](std::uint32_t) { return true; });
   p.kernel(0, 1);
   wire::store(p.area.data(), wire::area::kDroppedOperations, 1);
   backlog.look_for_drops();
@@ -303,9 +303,9 @@ TEST_CASE("a record belongs to the stream that had the entry at that time, which
     if (told) p.stream(1, 0x200);
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
-    if (told) CHECK(p.feed.races().front().second.stream == 0x200);
+    if (told) CHECK(p.detector.races().front().second.stream == 0x200);
     // Without information about the entry's earlier stream, the record cannot be assigned to any stream.
-    CHECK(p.feed.counts().gaps == (told ? 0 : 1));
+    CHECK(p.detector.counts().gaps == (told ? 0 : 1));
   }
 }
 
@@ -328,12 +328,12 @@ TEST_CASE("after a gap, a stream may be a different one") {
     Process p;
     p.stream(1, 0x200);
     wire::store(p.area.stream(1), wire::stream::kCreated, p.ticks);
-    p.feed.lost(1, p.ticks + 1);
+    p.detector.lost(1, p.ticks + 1);
     if (later) p.later_stream(1);
     p.made(kBuffer, 1 << 20);
     p.kernel(0, 1), p.kernel(1, 2);
     CHECK(p.races() == (later ? 0 : 1));
-    CHECK(p.feed.counts().gaps == (later ? 2 : 1));
+    CHECK(p.detector.counts().gaps == (later ? 2 : 1));
   }
 }
 
@@ -409,7 +409,7 @@ TEST_CASE("order through a graph's waits and signals that no call shows is uncer
       p.kernel(1, 2);
       if (!first) p.launch(0);
       REQUIRE(p.races() == 1);
-      CHECK(p.feed.races().front().possible == (order == race::kWaits || (order == race::kTells && first)));
+      CHECK(p.detector.races().front().possible == (order == race::kWaits || (order == race::kTells && first)));
     }
   }
 }
@@ -424,14 +424,14 @@ TEST_CASE("a changed graph orders as before, and an unknown one may do anything"
     p.launch(0);
     p.kernel(1, 2);
     REQUIRE(p.races() == 1);
-    CHECK(p.feed.races().front().possible == (known != Known::as_harmless));
+    CHECK(p.detector.races().front().possible == (known != Known::as_harmless));
   }
 }
 
 TEST_CASE("a graph that was forgotten and then changed may do anything") {
   Process p;
   p.graph_made(1, 0);
-  p.feed.lost(1, p.ticks + 1);
+  p.detector.lost(1, p.ticks + 1);
   p.ticks += 5;
   p.graph_made(0);
   p.made(kBuffer, 1 << 20);
@@ -439,7 +439,7 @@ TEST_CASE("a graph that was forgotten and then changed may do anything") {
   p.launch(0);
   p.kernel(1, 2);
   REQUIRE(p.races() == 1);
-  CHECK(p.feed.races().front().possible);
+  CHECK(p.detector.races().front().possible);
 }
 
 TEST_CASE("events that a graph's nodes record and wait for count like any others") {
@@ -470,7 +470,7 @@ TEST_CASE("order by an untracked call, or by a wait for a destroyed event, is un
     if (met) p.blank(Kind::stranger_met, operation::kNoStream), p.hand();
     p.kernel(1, 2);
     REQUIRE(p.races() == 1);
-    CHECK(p.feed.races().front().possible == met);
+    CHECK(p.detector.races().front().possible == met);
   }
   for (const bool gone : {false, true}) {
     Process p;
@@ -482,7 +482,7 @@ TEST_CASE("order by an untracked call, or by a wait for a destroyed event, is un
     p.event(Kind::event_wait, 1);
     p.kernel(1, 2);
     REQUIRE(p.races() == 1);
-    CHECK(p.feed.races().front().possible == gone);
+    CHECK(p.detector.races().front().possible == gone);
   }
 }
 
@@ -591,7 +591,7 @@ TEST_CASE("invalid records are harmless") {
     wire::store(p.bytes, operation::kTicks, random() % 1000);
     p.hand();
   }
-  CHECK(p.feed.races().size() <= races::History::kMostRaces);
+  CHECK(p.detector.races().size() <= races::History::kMostRaces);
 }
 
 }  // namespace feed_test

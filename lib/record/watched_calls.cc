@@ -1,4 +1,4 @@
-#include "record/watch.h"
+#include "record/watched_calls.h"
 
 #include <stdio.h>
 
@@ -37,8 +37,8 @@ bool hooks_miss_errors() {
 
 }  // namespace
 
-bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
-                  const wire::RecordOptions& options) {
+bool CallbackSource::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
+                           const wire::RecordOptions& options) {
   const bool automatic = options.watch_by == wire::WatchBy::automatic;
   const bool hooks_first =
       options.watch_by == wire::WatchBy::hooks || (automatic && !options.races && !hooks_miss_errors());
@@ -56,7 +56,7 @@ bool Watch::start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner
   return true;
 }
 
-bool Watch::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner) {
+bool CallbackSource::start_hooks(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner) {
   const Redirection made = hooks_.start(callback, driver);
   char text[128];
   if (made.outcome != Redirection::Outcome::done) {
@@ -83,27 +83,27 @@ void WatchedCalls::enable(bool modules) {
   };
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
-      const std::string_view name = watch_.call_name(domain, id);
-      if (!name.empty() && !only_asks(name) && !is_left_out(domain, id)) watch_.enable(domain, id);
+      const std::string_view name = source_.call_name(domain, id);
+      if (!name.empty() && !only_asks(name) && !is_left_out(domain, id)) source_.enable(domain, id);
     }
   }
   if (!launches_) {
-    watch_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
-    watch_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+    source_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    source_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
   for (const std::uint32_t id :
        {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
-    watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+    source_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
-  if (modules) watch_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  if (modules) source_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 // Call this when the process may have a runtime that rejects launches without calling the driver.
 void WatchedCalls::watch_launches() {
   if (runtimes_.hand_launches_on() || launches_.exchange(true)) return;
-  for (const auto& launch : Runtimes::kLeftOut) watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);
+  for (const auto& launch : Runtimes::kLeftOut) source_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);
 }
 
 void WatchedCalls::runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data) {
@@ -116,7 +116,7 @@ void WatchedCalls::runtime_may_start(std::uint32_t id, const CUpti_CallbackData&
     case CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2:
       return looked_up(*static_cast<const cuGetProcAddress_v2_params*>(data.functionParams));
     default:
-      if (runtimes_.initialised() && watch_.by_hooks()) look_for_runtimes(*interner_);
+      if (runtimes_.initialised() && source_.by_hooks()) look_for_runtimes(*interner_);
       watch_launches();
   }
 }
@@ -129,8 +129,8 @@ const char* WatchedCalls::driver_call_failed(const char* name, bool launch) {
 
 void WatchedCalls::watch_last_error() {
   if (last_error_.exchange(true)) return;
-  watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
-  watch_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020);
+  source_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
+  source_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020);
 }
 
 }  // namespace cudadiag::record

@@ -1,4 +1,4 @@
-#include "session/ownership.h"
+#include "session/session_trust.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

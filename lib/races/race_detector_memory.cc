@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
 #include "wire/tables.h"
@@ -14,7 +14,7 @@ namespace cudadiag::races {
 namespace operation = wire::operation;
 namespace race = wire::race;
 
-void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber stream) {
+void Detector::memory_made(const std::byte* record, bool has_stream, StreamNumber stream) {
   const std::uint64_t begin = wire::load(record, race::kWord0), bytes = wire::load(record, race::kWord1);
   if (bytes == 0 || begin + bytes < begin) return;
   const auto kind = static_cast<wire::allocation::Kind>(wire::load(record, race::kWord2));
@@ -34,7 +34,7 @@ void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber st
   add(access);
 }
 
-void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber stream) {
+void Detector::memory_freed(const std::byte* record, bool has_stream, StreamNumber stream) {
   const std::uint64_t begin = wire::load(record, race::kWord0);
   const Memory* freed = memory_.that_begins_at(begin);
   if (has_stream && freed != nullptr) {
@@ -79,14 +79,14 @@ constexpr std::size_t kMostTensorMaps = 32;  // limit for one launch
 
 }  // namespace
 
-void Feed::note_image(const std::byte* record) {
+void Detector::note_image(const std::byte* record) {
   if (static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::image_made) {
     return images_.image_made(record, memory_.context_uid(wire::load(record, race::kZeros)));
   }
   if (const auto before = images_.array_made(record)) history_.forget(before->begin, before->bytes());
 }
 
-std::vector<Feed::UsedImage> Feed::used_images(const Issued& issued, std::uint32_t function) {
+std::vector<Detector::UsedImage> Detector::used_images(const Issued& issued, std::uint32_t function) {
   std::vector<UsedImage> out;
   for (const sass::HandleUse& use : launch_bytes_.handles(function)) {
     std::uint64_t handle = 0;
@@ -100,7 +100,7 @@ std::vector<Feed::UsedImage> Feed::used_images(const Issued& issued, std::uint32
   return out;
 }
 
-void Feed::add_image(Access access, const UsedImage& used, const std::vector<sass::ParameterBytes>& bytes) {
+void Detector::add_image(Access access, const UsedImage& used, const std::vector<sass::ParameterBytes>& bytes) {
   const sass::Image& shape = used.image.shape;
   access.parameter = used.use.parameter;
   access.begin = used.image.begin;
@@ -127,14 +127,14 @@ void Feed::add_image(Access access, const UsedImage& used, const std::vector<sas
   add(access);
 }
 
-void Feed::note_tensor_maps(const std::byte* record, Pending& pending) {
+void Detector::note_tensor_maps(const std::byte* record, Pending& pending) {
   if (pending.tensor_maps.size() >= kMostTensorMaps) return;
   pending.tensor_maps.push_back({wire::load(record, race::kOffset0), wire::load(record, race::kWord0)});
 }
 
 // Returns the known tensor maps among the launch's parameters. A map is known if the program encoded it, and has not
 // changed it since.
-std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
+std::vector<sass::TensorMap> Detector::tensors_of(const Pending& pending) const {
   std::vector<sass::TensorMap> out;
   for (const auto& [offset, hash] : pending.tensor_maps) {
     const sass::TensorMap* known = images_.tensor_map(hash);
@@ -146,7 +146,7 @@ std::vector<sass::TensorMap> Feed::tensors_of(const Pending& pending) const {
 }
 
 // Adds an access for each side of a copy that is in a CUDA array.
-void Feed::place_in_arrays(const Access& copy, const Part& part) {
+void Detector::place_in_arrays(const Access& copy, const Part& part) {
   std::vector<Access> accesses;
   for (const KnownImages::Side& side : part.sides) {
     Access access = copy;
@@ -158,14 +158,14 @@ void Feed::place_in_arrays(const Access& copy, const Part& part) {
 
 using Memories = wire::allocation::Kind;
 
-bool Feed::is_of_host(std::uint64_t address) const {
+bool Detector::is_of_host(std::uint64_t address) const {
   const Memory* memory = memory_.at(address);
   return memory != nullptr && (memory->kind == Memories::pinned || memory->kind == Memories::registered ||
                                memory->kind == Memories::managed);
 }
 
 // Call this before adding the copy's own accesses.
-void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number) {
+void Detector::watch_sources(const Access& copy, const std::vector<Part>& parts, std::uint64_t number) {
   if (gap_until_ != 0) return;
   HostWrites::Watched watched;
   watched.number = number;
@@ -189,7 +189,7 @@ void Feed::watch_sources(const Access& copy, const std::vector<Part>& parts, std
 }
 
 // The source may also be pageable memory, which is not known.
-void Feed::add_source(const Access& source, HostWrites::Watched& watched) {
+void Detector::add_source(const Access& source, HostWrites::Watched& watched) {
   const Memory* memory = memory_.at(source.begin);
   const std::uint64_t begin = memory == nullptr ? source.begin : memory->begin;
   const std::uint64_t end = memory == nullptr ? source.end() : memory->begin + memory->bytes;
@@ -200,7 +200,7 @@ void Feed::add_source(const Access& source, HostWrites::Watched& watched) {
 }
 
 // Call this before adding the accesses of the graph's nodes.
-void Feed::watch_graph(const Graph& graph, Access launch, std::uint64_t number) {
+void Detector::watch_graph(const Graph& graph, Access launch, std::uint64_t number) {
   if (gap_until_ != 0) return;
   HostWrites::Watched watched;
   watched.number = number;
@@ -236,7 +236,7 @@ void Feed::watch_graph(const Graph& graph, Access launch, std::uint64_t number) 
   host_writes_.watch(std::move(watched));
 }
 
-void Feed::source_changed(const std::byte* record) {
+void Detector::source_changed(const std::byte* record) {
   const std::uint16_t what = wire::load(record, race::kOffset0);
   const std::uint64_t begin = wire::load(record, race::kWord1), end = wire::load(record, race::kWord2);
   if (end <= begin || gap_until_ != 0) return;

@@ -1,4 +1,4 @@
-#include "supervise/reruns/passes.h"
+#include "supervise/reruns/rerun_table.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,8 +9,8 @@
 #include "analyse/first_failure.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
-#include "diagnose/failure/external_findings.h"
 #include "diagnose/failure/recorded_access.h"
+#include "diagnose/failure/tool_findings.h"
 #include "diagnose/hook_values.h"
 #include "session/process_record.h"
 #include "supervise/hook_requests.h"

@@ -1,4 +1,4 @@
-#include "launch/supervised.h"
+#include "launch/supervised_rerun.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -10,7 +10,7 @@ namespace cudadiag::diagnose {
 
 // Adds the findings of other tools, labelled with the tool's name. If they differ from cudadiag's own, the report shows
 // both. Call this after add_device(), because facts from the core dump take precedence.
-void add_external_findings(Diagnosis& report, const symbolize::ToolResults& results);
+void add_tool_findings(Diagnosis& report, const symbolize::ToolResults& results);
 
 // Returns true if memcheck may add facts to this finding, because a kernel that may have failed is known.
 bool memcheck_may_help(const Finding& finding);

@@ -1,9 +1,9 @@
-// The part of a Feed about the memory that kernels use through the pointers among their parameters.
+// The part of a Detector about the memory that kernels use through the pointers among their parameters.
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "wire/hash.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
@@ -21,7 +21,7 @@ constexpr std::size_t kMostLaunches = 1u << 14;  // limits the distinct sets of 
 
 }  // namespace
 
-void Feed::note_parameters(const std::byte* record, Pending& pending) {
+void Detector::note_parameters(const std::byte* record, Pending& pending) {
   const std::uint32_t function = wire::load(record, operation::kSite);
   pending.function = function;
   pending.zeros = wire::load(record, race::kZeros);
@@ -37,7 +37,7 @@ void Feed::note_parameters(const std::byte* record, Pending& pending) {
   take(race::kWord3, race::kOffset3);
 }
 
-std::uint32_t Feed::launch_words(const Pending& pending) {
+std::uint32_t Detector::launch_words(const Pending& pending) {
   launch_.live.clear();
   launch_.zeros = pending.zeros;
   std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
@@ -56,14 +56,14 @@ std::uint32_t Feed::launch_words(const Pending& pending) {
   return launches_[known->second] == launch_ ? known->second : 0;
 }
 
-bool Feed::may_end(const Word& word, const Pending& pending) const {
+bool Detector::may_end(const Word& word, const Pending& pending) const {
   const Memory* memory = memory_.at(word.value);
   return memory != nullptr && std::ranges::any_of(pending.words, [&](const Word& other) {
            return memory->begin <= other.value && other.value < word.value;
          });
 }
 
-void Feed::kernel(const Issued& issued, const Pending& pending) {
+void Detector::kernel(const Issued& issued, const Pending& pending) {
   const std::byte* record = issued.record;
   Access access;
   access.at = order_.issue(issued.stream);
@@ -105,7 +105,8 @@ void Feed::kernel(const Issued& issued, const Pending& pending) {
 }
 
 // Watches the host memory that the kernel reads by plain loads. Call this before adding the kernel's own accesses.
-void Feed::watch_kernel(const Access& launch, const Pending& pending, const std::vector<sass::ParameterBytes>& bytes) {
+void Detector::watch_kernel(const Access& launch, const Pending& pending,
+                            const std::vector<sass::ParameterBytes>& bytes) {
   if (gap_until_ != 0 || launch_bytes_.may_wait_for_host(pending.function)) return;
   HostWrites::Watched watched;
   watched.number = pending.watched;
@@ -141,7 +142,7 @@ void Feed::watch_kernel(const Access& launch, const Pending& pending, const std:
 }
 
 // A kernel without pointers among its parameters is not considered.
-void Feed::look_inside(const Issued& issued, const Pending& pending, const Access& access) {
+void Detector::look_inside(const Issued& issued, const Pending& pending, const Access& access) {
   if (pending.words.empty()) return;
   std::vector<KernelRaces::Pointer> pointers;
   for (const Word& word : pending.words) {
@@ -158,7 +159,7 @@ void Feed::look_inside(const Issued& issued, const Pending& pending, const Acces
   kernel_races_.launched(record, stored_access(launch, order_), issued.parameters, known, pointers);
 }
 
-bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {
+bool Detector::add_bytes(const Access& access, const std::vector<sass::ParameterBytes>& bytes) {
   bool known = false;
   for (const sass::ParameterBytes& use : bytes) {
     if (use.parameter != access.parameter) continue;
@@ -168,7 +169,7 @@ bool Feed::add_bytes(const Access& access, const std::vector<sass::ParameterByte
   return known;
 }
 
-void Feed::add_rows(const Access& access, const sass::ParameterBytes& use) {
+void Detector::add_rows(const Access& access, const sass::ParameterBytes& use) {
   for (const sass::ByteRows& rows : use.rows) {
     Access exact = access;
     exact.mode = use.mode;
@@ -201,7 +202,7 @@ bool has_known_end(MemoryKind kind) {
 }  // namespace
 
 // Returns whether known memory covers the range. Adjacent mappings count as one piece.
-bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
+bool Detector::is_covered(std::uint64_t begin, std::uint64_t end) const {
   const Memory* memory = memory_.at(begin);
   while (memory != nullptr && memory->begin + memory->bytes < end) {
     if (memory->kind != MemoryKind::mapped) return false;
@@ -210,7 +211,7 @@ bool Feed::is_covered(std::uint64_t begin, std::uint64_t end) const {
   return memory != nullptr;
 }
 
-void Feed::note_overrun(const Access& access, std::uint64_t pointer) {
+void Detector::note_overrun(const Access& access, std::uint64_t pointer) {
   const Memory* memory = memory_.at(pointer);
   if (gap_until_ != 0 || memory == nullptr || !has_known_end(memory->kind)) return;
   const std::uint64_t end = memory->begin + memory->bytes;

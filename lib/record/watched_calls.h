@@ -19,7 +19,7 @@
 
 namespace cudadiag::record {
 
-class Watch {
+class CallbackSource {
  public:
   // Leaves notes and properties about the source. Returns false if there will be no callbacks.
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
@@ -55,11 +55,11 @@ class WatchedCalls {
   bool start(CUpti_CallbackFunc callback, const DriverApi& driver, Interner& interner,
              const wire::RecordOptions& options) {
     interner_ = &interner;
-    return watch_.start(callback, driver, interner, options);
+    return source_.start(callback, driver, interner, options);
   }
   // If `modules` is true, the recorder also gets a callback when the driver loads device code.
   void enable(bool modules);
-  const Watch& watch() const { return watch_; }
+  const CallbackSource& source() const { return source_; }
 
   // Called at ENTER of a driver call that may be the first one of a runtime.
   void runtime_may_start(std::uint32_t id, const CUpti_CallbackData& data);
@@ -81,7 +81,7 @@ class WatchedCalls {
   std::atomic<bool> last_error_ = false;
   std::atomic<bool> launches_ = false;  // true if the runtimes' launches are watched, too
   Interner* interner_ = nullptr;
-  Watch watch_;
+  CallbackSource source_;
   Runtimes runtimes_;
 };
 

@@ -1,4 +1,4 @@
-#include "races/history.h"
+#include "races/access_history.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "diagnose/pictures.h"
+#include "diagnose/page_drawings.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "races/feed.h"
+#include "races/race_detector.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
 
@@ -23,7 +23,7 @@ constexpr std::size_t kMostPairs = 20000;  // limits the pairs of accesses to co
 
 }  // namespace
 
-void Feed::graph_part(const std::byte* record, const Pending& pending) {
+void Detector::graph_part(const std::byte* record, const Pending& pending) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   const std::uint64_t exec = wire::load(record, race::kWord0);
   if (kind == Kind::graph_made) return graph_made(record, exec);
@@ -32,7 +32,7 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
   kind == Kind::graph_edges ? graph_edges(record, known->second) : graph_node(record, known->second, pending);
 }
 
-void Feed::graph_gone(std::uint64_t exec) {
+void Detector::graph_gone(std::uint64_t exec) {
   order_.graph_gone(exec);
   const auto known = graphs_.find(exec);
   if (known == graphs_.end()) return;
@@ -40,7 +40,7 @@ void Feed::graph_gone(std::uint64_t exec) {
   graphs_.erase(known);
 }
 
-void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
+void Detector::graph_made(const std::byte* record, std::uint64_t exec) {
   if (wire::load(record, race::kWord2) == race::kGone) return graph_gone(exec);
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
@@ -57,7 +57,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   count_graph_parts(made, made.successors.size());
 }
 
-void Feed::graph_edges(const std::byte* record, Graph& graph) {
+void Detector::graph_edges(const std::byte* record, Graph& graph) {
   for (const std::uint64_t pair :
        {wire::load(record, race::kWord1), wire::load(record, race::kWord2), wire::load(record, race::kWord3)}) {
     const std::uint64_t from = (pair & 0xffffffff) - 1, to = (pair >> 32) - 1;
@@ -70,7 +70,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
 
 // Reads a node's record. For a kernel, the preceding records contain the parameter words. For a copy, a memset or an
 // event node, the record contains the addresses or the event.
-void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
+void Detector::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
   // The nodes are recorded in their order. A later record replaces an earlier one: the node has new parameters.
@@ -112,13 +112,13 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   count_graph_parts(graph, pending.words.size() + 2);
 }
 
-void Feed::count_graph_parts(Graph& graph, std::size_t count) {
+void Detector::count_graph_parts(Graph& graph, std::size_t count) {
   graph.parts += count;
   graph_parts_ += count;
   if (graph_parts_ > kMostGraphParts) forget_graphs();
 }
 
-void Feed::forget_graphs() {
+void Detector::forget_graphs() {
   graphs_.clear();
   graph_parts_ = 0;
 }
@@ -145,7 +145,7 @@ session::EndedMemory::How how_of(std::uint64_t word) {
 
 }  // namespace
 
-void Feed::note_ended(const std::byte* record, Pending& pending) {
+void Detector::note_ended(const std::byte* record, Pending& pending) {
   if (pending.ended.size() == kMostEnded) return;
   const std::uint64_t how = wire::load(record, race::kWord2);
   session::EndedMemory& ended = pending.ended.emplace_back();
@@ -159,7 +159,7 @@ void Feed::note_ended(const std::byte* record, Pending& pending) {
   ended.below = wire::load(record, race::kWord3);
 }
 
-void Feed::add_ended(session::EndedMemory ended) {
+void Detector::add_ended(session::EndedMemory ended) {
   for (session::EndedMemory& known : ended_) {
     if (known.access.site == ended.access.site && known.how == ended.how) return void(++known.times);
   }
@@ -167,7 +167,7 @@ void Feed::add_ended(session::EndedMemory ended) {
 }
 
 // Reports each end only at the first launch after it.
-void Feed::add_ended(Graph& graph, const Access& launch, const Pending& pending) {
+void Detector::add_ended(Graph& graph, const Access& launch, const Pending& pending) {
   for (session::EndedMemory ended : pending.ended) {
     for (const Access& access : graph.accesses) {
       const bool meant = access.node == ended.access.node && access.begin == ended.access.begin;
@@ -191,7 +191,7 @@ void Feed::add_ended(Graph& graph, const Access& launch, const Pending& pending)
   }
 }
 
-void Feed::graph(const std::byte* record, StreamNumber stream, const Pending& pending) {
+void Detector::graph(const std::byte* record, StreamNumber stream, const Pending& pending) {
   const std::uint64_t exec = wire::load(record, operation::kArgument);
   Graph anything;
   anything.order = race::kTells | race::kWaits;
@@ -223,7 +223,7 @@ void Feed::graph(const std::byte* record, StreamNumber stream, const Pending& pe
   if ((graph.order & race::kTells) != 0) order_.host_told(stream);
 }
 
-void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream) {
+void Detector::graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream) {
   for (Access each : graph.accesses) {
     if (memory_.at(each.begin) == nullptr) continue;
     each.at = at;
@@ -236,7 +236,7 @@ void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, Stre
 }
 
 // Compares the branches of a graph with each other. Done once, because every launch has the same branches.
-void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
+void Detector::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
   const auto roots = std::ranges::count(graph.roots, true);
   const bool linear = roots <= 1 && std::ranges::none_of(graph.successors, forks);

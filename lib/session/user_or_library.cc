@@ -1,4 +1,4 @@
-#include "session/library_paths.h"
+#include "session/user_or_library.h"
 
 namespace cudadiag::session {
 namespace {

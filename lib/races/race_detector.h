@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "races/access.h"
+#include "races/access_history.h"
 #include "races/happens_before.h"
-#include "races/history.h"
 #include "races/host_writes.h"
 #include "races/kernel_races.h"
 #include "races/known_memory.h"
@@ -31,7 +31,7 @@ namespace cudadiag::races {
 // The form of an access that the session stores (session/races.h).
 session::RaceAccess stored_access(const Access& access, const Order& order);
 
-class Feed : public session::RingReader {
+class Detector : public session::RingReader {
  public:
   // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns
   // nullopt if this is not known yet; call again later.
@@ -39,7 +39,7 @@ class Feed : public session::RingReader {
                                                        const sass::LaunchWords& launch)>;
 
   // `area` must stay mapped for the life of this object. `code_of`: see LaunchBytes; if empty, no code is known.
-  Feed(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
+  Detector(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
 
   void record(const std::byte* record) override { this->record(record, {}); }
   // `parameters` are the bytes of the launch's parameters; may be incomplete.
@@ -211,8 +211,8 @@ class Backlog : public session::RingReader {
   // before.
   using IsRead = std::function<bool(std::uint32_t function)>;
 
-  // `area` and `feed` must outlive this object.
-  Backlog(std::span<const std::byte> area, Feed& feed, IsRead is_read);
+  // `area` and `detector` must outlive this object.
+  Backlog(std::span<const std::byte> area, Detector& detector, IsRead is_read);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
@@ -239,7 +239,7 @@ class Backlog : public session::RingReader {
   void hand_on(const Held& held);
 
   std::span<const std::byte> area_;
-  Feed& feed_;
+  Detector& detector_;
   IsRead is_read_;
   std::deque<Held> held_;
   std::uint64_t drops_ = 0, newest_ = 0;
