@@ -115,6 +115,22 @@ bool from_memory(const Case& failed, Facts& facts) {
   return true;
 }
 
+// The address is known, but not from what it was computed. Its distance from the nearest memory that the kernel
+// received suggests which memory was meant.
+bool far_from_received(const Case& failed, Facts& facts) {
+  if (!is(failed, Relation::unknown, facts)) return false;
+  const Access& access = *failed.finding.access;
+  if (access.from_memory || !access.address || !access.nearest) return false;
+  const std::uint64_t address = *access.address, begin = access.nearest->address, end = begin + access.nearest->bytes;
+  if (address >= begin && address < end) return false;
+  facts.add("address", fmt::format("{:#x}", address));
+  facts.add("gap", size_text(address < begin ? begin - address : address - end));
+  facts.add("side", address < begin ? "before the beginning" : "past the end");
+  facts.add("nearest", size_text(access.nearest->bytes));
+  add_place(facts, "made", access.nearest->allocated, failed.report.working_directory);
+  return true;
+}
+
 // The address is unknown, but the code computes it from a parameter that points to live memory.
 bool outside(const Case& failed, Facts& facts) {
   return is(failed, Relation::unknown, facts) && failed.finding.access->outside && failed.finding.access->allocation;
@@ -296,6 +312,17 @@ const std::vector<Rule>& access_rules() {
                  "{kernel} {verb} memory at {address}, which it computed from values that it read from {table}",
                  "{kernel} {verb} memory at an address that it computed from values that it read from {table}"},
        .fix = {"check the pointers and indices in that memory, and that what they point to has not been freed"},
+       .link = kSanitizerLink},
+      {.id = "address-outside-allocation",
+       .sure = Sure::often,
+       .codes = {700, 717, 719},
+       .when = far_from_received,
+       .texts =
+           {"{kernel} {verb} memory at {address}, {gap} {side} of the nearest memory that it was passed: {nearest} "
+            "allocated at {made}",
+            "{kernel} {verb} memory at {address}, {gap} {side} of the nearest memory that it was passed, which has "
+            "{nearest}"},
+       .fix = {"check the strides, offsets and sizes that the kernel computes addresses from"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
        .codes = {700, 715, 716, 719},

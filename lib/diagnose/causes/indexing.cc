@@ -64,8 +64,10 @@ bool adds_calls(std::string_view source) {
   return source.find('+') != source.npos && std::ranges::count(source, '(') > 1;
 }
 
-// A line may look up both tokens and positions. The values show which of the two look-ups failed.
+// A line may look up both tokens and positions. The values show which of the two look-ups failed. Positions in a
+// flattened tensor, as of torch.take, belong to no table of positions.
 bool positions(const Case& failed, Facts& facts) {
+  if (failed.launch().kernel.find("take_put") != std::string::npos) return false;
   const bool known = add_bad_index(failed, facts);
   if (known && names_positions(*facts.find("argument"))) return true;
   if (!names_positions(failed.source())) return false;

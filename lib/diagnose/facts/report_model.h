@@ -140,7 +140,9 @@ struct Access {
   std::string parameter_name{};               // declared name of the pointer; empty if unknown
   std::string variable{};                     // the `__device__` variable to which it belongs; empty if there is none
   std::optional<PointedMemory> allocation{};  // the memory that the parameter pointed to, or the variable
-  std::optional<PointedMemory> nearest{};     // the nearest memory below an address that was read from memory
+  // The nearest memory below an address that was read from memory. If it is unknown from what the address was computed:
+  // the nearest memory that the kernel received.
+  std::optional<PointedMemory> nearest{};
   Relation relation = Relation::unknown;
   std::optional<std::uint64_t> distance{};  // past the end, before the beginning, or past a multiple of the access size
   std::optional<std::uint64_t> farthest{};  // the largest distance among the threads with this relation

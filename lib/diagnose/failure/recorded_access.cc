@@ -307,6 +307,37 @@ bool have_several_pointers(const DumpAccess& dump) {
   return !addresses.empty() && std::ranges::max(addresses) - std::ranges::min(addresses) > kSpread;
 }
 
+// Removes the threads whose addresses could be valid, unless all could.
+void keep_impossible(DumpAccess& dump) {
+  keep_failing(
+      dump, [](const LaneAddress& lane) { return lane.address >= kLowestAddress && lane.address < kBeyondAddresses; });
+}
+
+// Finds the memory that is nearest to the address, if no other memory is nearly as near. The arguments and the address
+// must belong to the same process.
+void find_nearest(Access& access, const analyse::OperationArguments& given, const ResolveSite& resolve) {
+  constexpr std::uint64_t kMuchFarther = 2;
+  const OperationArgument* nearest = nullptr;
+  std::uint64_t least = 0, next = ~std::uint64_t{0};
+  for (const OperationArgument& each : given.arguments) {
+    const session::Allocation* memory = each.where.allocation;
+    if (memory == nullptr || each.where.state != State::live || memory->kind >= wire::allocation::Kind::pinned)
+      continue;
+    if (nearest != nullptr && nearest->where.allocation == memory) continue;
+    const std::uint64_t address = *access.address, end = memory->address + each.where.bytes;
+    if (address >= memory->address && address < end) return;
+    const std::uint64_t away = address < memory->address ? memory->address - address : address - end;
+    if (nearest == nullptr || away < least) {
+      if (nearest != nullptr) next = least;
+      nearest = &each, least = away;
+    } else {
+      next = std::min(next, away);
+    }
+  }
+  if (nearest != nullptr && next / kMuchFarther >= least)
+    access.nearest = allocation_of(*nearest, *given.process, resolve);
+}
+
 void forget_address(Access& access) {
   access.address.reset();
   access.nearest.reset();
@@ -325,6 +356,7 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
   if (recorded && dump.from_memory && dump.space == sass::Space::global && !dump.misaligned)
     recorded->leave_failing(dump);
+  if (dump.from_memory && dump.space == sass::Space::global && !dump.misaligned) keep_impossible(dump);
   if (recorded && argument == nullptr) parameter = recorded->parameter(dump);
   const session::Process* process = given.process;
   if (parameter) {
@@ -349,6 +381,11 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
     add_last_write(access, *given.process, *launch, *table->where.allocation, resolve);
   recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   if (access.from_memory && access.relation == Relation::unknown && have_several_pointers(dump)) forget_address(access);
+  const bool of_unknown_origin = dump.parameters.empty() && !dump.from_memory && !dump.misaligned;
+  if (of_unknown_origin && dump.space == sass::Space::global && access.relation == Relation::unknown &&
+      access.address && !access.allocation && own.process != nullptr && given.process == own.process) {
+    find_nearest(access, given, resolve);
+  }
   return access;
 }
 

@@ -1,5 +1,5 @@
 // Decides whether cudadiag reruns a command after its run: at once, after asking the user, or not at all. Without
-// asking, a rerun must be quick and isolated. Whether a rerun could add anything is another question: see rerun_table.h.
+// asking, a rerun must be quick and isolated. Whether a rerun could add anything is another question: rerun_table.h.
 #pragma once
 
 #include <cstdint>

@@ -108,6 +108,28 @@ TEST_CASE("numbers that the kernel read from memory and used as addresses") {
   CHECK(explain(number)->id == "shared-out-of-range");
 }
 
+TEST_CASE("an address of unknown origin, and the nearest memory that the kernel received") {
+  Failed failed = access(Relation::unknown);
+  failed.finding.access->allocation.reset();
+  failed.finding.access->parameter.reset();
+  failed.finding.access->address = 0x7f36fa000000;
+  CHECK(id_of(failed) == "none");
+  diagnose::PointedMemory& nearest = failed.finding.access->nearest.emplace();
+  nearest.address = 0x7f36fc000000;
+  nearest.bytes = 4 << 20;
+  CHECK(explain(failed)->text ==
+        "scale() reads memory at 0x7f36fa000000, 32.0 MiB before the beginning of the nearest memory that it was "
+        "passed, which has 4.0 MiB");
+  CHECK_FALSE(explain(failed)->certain);
+  nearest.address = 0x7f36f8000000;
+  nearest.allocated = diagnose::Location{.file = "scale.cu", .function = "main", .line = 12};
+  CHECK(explain(failed)->text ==
+        "scale() reads memory at 0x7f36fa000000, 28.0 MiB past the end of the nearest memory that it was passed: 4.0 "
+        "MiB allocated at scale.cu:12, main");
+  nearest.bytes = 64 << 20;  // contains the address
+  CHECK(id_of(failed) == "none");
+}
+
 TEST_CASE("an address that came from memory, of which nothing else is known") {
   Failed failed = access(Relation::unknown);
   failed.finding.access->allocation.reset();

@@ -122,6 +122,11 @@ TEST_CASE("positions past the end of their table") {
     failed.finding.location.source = source;
     CHECK(id_of(failed) == "index-out-of-range");
   }
+  failed.finding.location.source = "values = torch.take(images, positions)";
+  failed.finding.launch->kernel = "void at::native::index_elementwise_kernel<cuda_take_put_kernel<float>>(long)";
+  CHECK(id_of(failed) == "index-out-of-range");
+  failed.finding.launch->kernel = embedding().finding.launch->kernel;
+  failed.finding.location.source = "x = self.position_embeddings(position_ids)";
   failed.finding.arguments = {index_argument("position_ids", 0, 600, 512, 88, {0, 512}, 512)};
   CHECK(text_of(failed).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
 }
