@@ -10,6 +10,7 @@
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/stale_pointers.h"
+#include "diagnose/facts/address_relation.h"
 #include "diagnose/lines.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
@@ -181,6 +182,23 @@ bool was_given(const DumpedFailure& exception, std::uint64_t pointer) {
   return false;
 }
 
+// Returns whether the dump's kernel may have been given these parameters. The addresses in the dump of a rerun are
+// other ones. Structures may have undefined bytes between their members, so they are not compared.
+bool may_have_parameters(const DumpedFailure& exception, const session::Arguments& kept) {
+  const std::string& given = exception.state->parameters;
+  const auto word = [](std::string_view bytes) { return evidence::Bytes(bytes.data(), bytes.size()).u64(0); };
+  const auto is_address = [&](std::string_view bytes) {
+    return bytes.size() == sizeof(std::uint64_t) && word(bytes) >= kLowestAddress && word(bytes) < kBeyondAddresses;
+  };
+  return std::ranges::all_of(kept.parameters, [&](const session::Parameter& parameter) {
+    const std::string_view mine = parameter.bytes;
+    if (mine.size() > sizeof(std::uint64_t)) return true;
+    if (parameter.offset + mine.size() > given.size()) return false;
+    const auto its = std::string_view(given).substr(parameter.offset, mine.size());
+    return mine == its || (is_address(mine) && is_address(its));
+  });
+}
+
 // Finds the node of a failed graph that ran the dump's kernel.
 class NodeByDump {
  public:
@@ -216,6 +234,7 @@ class NodeByDump {
     candidates.erase(candidates.begin() + 1, candidates.end());
     failure_.evidence.add(fmt::format("only the node{} of this line {} the kernel shown in the {}",
                                       first.nodes > 1 ? "s" : "", first.nodes > 1 ? "run" : "runs", dump));
+    if (first.nodes > 1) name_by_parameters(first, dump);
     failure_.kind = analyse::Kind::graph_node;
     if (points_to_freed())
       analyse::blame_node(failure_, *stale_);
@@ -227,6 +246,28 @@ class NodeByDump {
  private:
   bool is_of_it(const analyse::Candidate& node) const {
     return is_of_its_node(exception_, failure_.process->record, node);
+  }
+
+  // Names the node if only one of those that run the kernel may have been given the dump's parameters.
+  void name_by_parameters(analyse::Candidate& named, std::string_view dump) const {
+    const ProcessRecord& record = failure_.process->record;
+    const session::Graph* graph = session::by_id(record.graphs, named.operation->graph);
+    if (graph == nullptr || !exception_.state || exception_.state->parameters.empty()) return;
+    std::optional<analyse::Candidate> found;
+    for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
+      analyse::Candidate node = named;
+      node.node = &graph->nodes[i];
+      node.node_index = static_cast<std::uint32_t>(i) + 1;
+      node.nodes = 1;
+      if (!is_of_it(node)) continue;
+      const session::Arguments* kept = analyse::kept_arguments(record, *node.operation, node);
+      if (kept != nullptr && !may_have_parameters(exception_, *kept)) continue;
+      if (kept == nullptr || found) return;
+      found = std::move(node);
+    }
+    if (!found) return;
+    named = *found;
+    failure_.evidence.add(fmt::format("only one of them has the parameters shown in the {}", dump));
   }
 
   // Returns whether the named node is the one with the stale pointer.

@@ -130,6 +130,31 @@ TEST_CASE("a dump proves the line of a graph's nodes, from wherever its function
       "2 lines created nodes that run the kernel shown in the GPU core dump of this run"));
 }
 
+TEST_CASE("parameters tell which of a line's nodes ran the dump's kernel") {
+  GraphRun run;
+  session::ProcessRecord& record = run.session.processes[0].record;
+  const auto bytes = [](std::uint64_t value) { return std::string(reinterpret_cast<const char*>(&value), 8); };
+  for (const std::uint64_t node : {0, 1}) {
+    session::Arguments& kept = record.arguments.emplace_back();
+    kept.serial = std::uint64_t{1} << 32 | node;
+    kept.thread = wire::intern::kOfNode;
+    kept.parameters = {{0, bytes(0x7f0000000000)}, {8, bytes(100 + node)}, {16, std::string(24, 'x')}};
+  }
+  // The pointer and the structure differ from those of the recording.
+  const auto nodes_with = [&](std::uint64_t size) {
+    run.shown.state.emplace().parameters = bytes(0x7e0000000000) + bytes(size) + std::string(24, 'y');
+    return run.weighed().candidates.at(0);
+  };
+  CHECK(nodes_with(101).nodes == 1);
+  CHECK(nodes_with(101).node_index == 2);
+  CHECK(nodes_with(100).node_index == 1);
+  CHECK(nodes_with(102).nodes == 2);
+  record.arguments[1].parameters[1].bytes = bytes(100);
+  CHECK(nodes_with(100).nodes == 2);
+  record.arguments.pop_back();
+  CHECK(nodes_with(100).nodes == 2);
+}
+
 TEST_CASE("a dump proves that the kernel of a node got the freed memory to which the graph points") {
   constexpr std::uint64_t kFreed = 0x7f0000000000;
   GraphRun run;
