@@ -322,8 +322,7 @@ void CUPTIAPI callback(void* known, CUpti_CallbackDomain domain, CUpti_CallbackI
   ThisThread& self = known != nullptr ? *static_cast<ThisThread*>(known) : this_thread();
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || recorder == nullptr || self.inside || self.quiet || !self.asked)
-      [[unlikely]] {
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || recorder == nullptr || !self.is_ready()) [[unlikely]] {
     return other_callback(self, domain, id, data, frame);
   }
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
