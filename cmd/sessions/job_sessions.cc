@@ -106,7 +106,7 @@ void add_states(const session::Session& session, bool several, JobSession& to) {
 
 struct Summary {
   JobSession session;
-  std::vector<int> ranks;  // the ranks that take part in the job's collectives
+  std::vector<int> ranks;
 };
 
 // `sessions`: the number of sessions in the job.
@@ -114,8 +114,7 @@ Summary summary_of(const fs::path& folder, std::size_t sessions) {
   std::unique_ptr<OpenSession> open = open_session(folder);
   Summary summary;
   for (const session::Process& process : open->session.processes) {
-    const bool takes_part = analyse::calls_collectives(process) || !process.record.communicators.empty();
-    if (process.rank && takes_part) summary.ranks.push_back(*process.rank);
+    if (process.rank) summary.ranks.push_back(*process.rank);
   }
   JobSession& session = summary.session;
   session.folder = open->session.folder;

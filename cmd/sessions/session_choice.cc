@@ -73,6 +73,15 @@ void print_unused(const std::vector<session::Root>& roots, const base::Result<fs
       " instead");
 }
 
+// If the user chose the first root by a variable, prints why its sessions are not used.
+void print_skipped(const std::vector<session::Root>& roots, const fs::path& folder) {
+  const bool is_chosen = roots.front().by_variable || std::getenv("XDG_STATE_HOME") != nullptr;
+  std::error_code ignored;
+  if (!is_chosen || fs::equivalent(roots.front().folder, folder.parent_path(), ignored)) return;
+  const auto obstacle = session::obstacle_to_reading({roots.front()});
+  if (obstacle) say(obstacle->what + "; using " + folder.string() + " instead");
+}
+
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
 
 LiveRun open_run(const fs::path& folder) {
@@ -94,6 +103,7 @@ base::Result<fs::path> find_session(const std::optional<fs::path>& output, const
     }
     if (!newer.empty()) say(folder == nullptr ? newer : newer + "; using " + folder->string() + " instead");
     print_unused(roots, found);
+    if (folder != nullptr) print_skipped(roots, *folder);
   }
   return found;
 }
@@ -102,9 +112,10 @@ base::Result<fs::path> find_session(const std::optional<fs::path>& output, const
 
 bool is_latest(const fs::path& folder, const std::optional<fs::path>& output) {
   if (output) return false;
-  const auto latest = session::find_session(session::roots(std::nullopt), "");
+  // A newer session that is unfinished, or whose launcher was killed, is read instead, or refused.
+  const auto sessions = session::sessions_in(session::roots(std::nullopt));
   std::error_code ignored;
-  return std::holds_alternative<fs::path>(latest) && fs::equivalent(std::get<fs::path>(latest), folder, ignored);
+  return !sessions.empty() && fs::equivalent(sessions.front(), folder, ignored);
 }
 
 fs::path choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {

@@ -205,8 +205,8 @@ std::optional<base::Error> obstacle_to_reading(const std::vector<Root>& roots) {
     }
     // A session of another user is never chosen as the newest. It is mentioned only if the folder has no session of
     // this user.
-    const bool meant = root.asked_for || root.by_variable;
-    if (!meant || !sessions_in(root.folder).empty()) continue;
+    const bool is_fallback = !root.warning.empty();
+    if (is_fallback || !sessions_in(root.folder).empty()) continue;
     if (holds_recording(root.folder)) {
       return base::Error{root.folder.string() + " is a session, not a folder of sessions",
                          "to read it: cudadiag report " + root.folder.string()};
@@ -253,6 +253,10 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     }
     if (auto found = by_number(roots, wanted)) return *found;
     if (auto found = by_prefix(roots, wanted)) return *found;
+    const std::string name = fs::path(wanted).filename().string();
+    if (is_session_name(name) && name.ends_with(kIncomplete)) {
+      return base::Error{"session " + wanted + " has no recording", "a process that the run left can still write one"};
+    }
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
     return obstacle.value_or(
         base::Error{"session " + wanted + " does not exist", "to list all sessions: cudadiag list"});

@@ -207,7 +207,10 @@ def ranks_are_not_taken_from_two_runs(machine):
     for name in ("first", "second"):
         machine.environment["RANK"] = "0"
         machine.run(*program("collectives.py", "alike"), options=["-o", name])
-    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were given; "),
+    machine.plan(FAULT)
+    for name in ("third", "fourth"):
+        machine.run(*program("ten_launches.py"), options=["-o", name])
+    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), (("third", "fourth"), "rank 0 is in two sessions: "), ((), "no sessions were given; "),
                         (("first/none",), " does not exist")):
         result = machine.cudadiag("ranks", *words)
         expect((result.returncode, result.stdout), (125, ""), str(words))

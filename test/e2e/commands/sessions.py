@@ -321,6 +321,41 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
     expect_in(f"{kept} cannot be read: Permission denied", listed.stderr, "permission")
 
 
+def folder_of_another_user_that_a_variable_names_is_said_not_to_be_used(machine):
+    if os.geteuid() != 0:
+        skip("only root can act as another user")
+    machine.plan(FAULT)
+    machine.environment["XDG_STATE_HOME"] = "/proc/none"
+    machine.run(*program("ten_launches.py"))  # in the temporary folder
+    (used,) = (machine.folder / "cudadiag-0").glob("2*")
+    theirs = machine.folder / "theirs/cudadiag"
+    machine.run(*program("ten_launches.py"), options=["-o", theirs])
+    (session,) = theirs.glob("2*")
+    os.chown(session, NOBODY, NOBODY)
+    machine.environment["XDG_STATE_HOME"] = str(theirs.parent)
+    why = f"cudadiag: the sessions in {theirs} belong to another user (uid {NOBODY}); "
+    expect(expect_success(machine.cudadiag("report")).stderr, f"{why}using {used} instead\n", "beside another folder")
+    del machine.environment["XDG_STATE_HOME"]
+    expect(machine.cudadiag("report").stderr, "", "without the variable")
+    machine.environment["XDG_STATE_HOME"] = str(theirs.parent)
+    shutil.rmtree(used)
+    expect_in(f"{why}give the path of one, such as ", machine.cudadiag("list").stderr, "alone")
+
+
+def next_commands_name_the_session_if_a_newer_one_is_not_finished(machine):
+    machine.plan(FAULT)
+    run = machine.run(*program("ten_launches.py"))
+    (older,) = (machine.state / "cudadiag").glob("2*")
+    expect_in("cudadiag report -v\n", run.stderr, "without a newer run")
+    newer = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(newer.stdout.readline(), "ready\n", "first line")
+    while_running = machine.cudadiag("report", older).stdout
+    newer.kill()
+    newer.communicate()
+    for text in (while_running, machine.cudadiag("report", older).stdout):
+        expect_in(f"cudadiag report {older} -v", " ".join(text.split()), "beside a newer one")
+
+
 def _foreign(machine, **manifest):
     """Creates a session in the folder "foreign", with these members in its manifest."""
     machine.run(*program("ten_launches.py"))

@@ -61,6 +61,9 @@ def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     # It may still use CUDA, so it is named.
     expect_in(f"cudadiag: process {pid} (", said, "a process without CUDA")
     expect_in("if it uses CUDA later, this shows its recording: cudadiag report ", said, "what to do")
+    session = said.rpartition(" ")[2].strip()
+    expect(machine.cudadiag("report", session).stderr, f"cudadiag: session {session} has no recording; a process that the run "
+           "left can still write one\n", "the command before it uses CUDA")
     pid, said, report = _left_behind(machine, program("daemon.py", "asks"), healthy)
     expect_in(f"process {pid} was still running when the command exited", said, "a process that requested a device")
     expect(report["verdict"], "no_cuda_failure", "verdict")
