@@ -15,6 +15,11 @@ namespace {
 constexpr const char* kSession =
     "session: number in cudadiag list, name, beginning of the name, or folder; default: the latest";
 
+const std::vector<std::string> kReruns = {"--repeat",         "--wait-limit", "--time-limit", "--write-limit",
+                                          "--no-device-pass", "--no-values",  "--show-rerun"};
+const std::vector<std::string> kMoreEvidence = {"--keep-core",   "--cross-check", "--sanitize",
+                                                "--save-launch", "--save-inputs", "--save-limit"};
+
 CLI::Option* add_folder(CLI::App* command, std::optional<std::filesystem::path>& output) {
   const auto set = [&output](const std::string& given) { output = given; };
   return command->add_option_function<std::string>("-o,--output", set, "folder that holds the sessions")
@@ -113,11 +118,8 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--write-limit", rerun.write_limit,
              NumberRange<unsigned>{0u, 1u << 20, "number from 0 to 1048576"}, "MIB",
              "how much an isolated rerun may write; everything that it writes is thrown away");
-  group(
-      command, "Reruns",
-      {"--repeat", "--wait-limit", "--time-limit", "--write-limit", "--no-device-pass", "--no-values", "--show-rerun"});
-  group(command, "More evidence from reruns",
-        {"--keep-core", "--cross-check", "--sanitize", "--save-launch", "--save-inputs", "--save-limit"});
+  group(command, "Reruns", kReruns);
+  group(command, "More evidence from reruns", kMoreEvidence);
 }
 
 void add_full_log(CLI::App* command, bool& full_log) {
@@ -165,6 +167,23 @@ void add_command(CLI::App* command, std::vector<std::string>& words) {
 }
 
 void add_foreign(CLI::App* command, bool& foreign, const char* help) { command->add_flag("--foreign", foreign, help); }
+
+std::vector<std::string> given_options(const CLI::App& command, bool of_reruns) {
+  std::vector<std::string> words;
+  if (!of_reruns) words.push_back(command.get_name());
+  std::map<const CLI::Option*, std::size_t> taken;
+  for (const CLI::Option* option : command.parse_order()) {
+    const std::size_t number = taken[option]++;
+    if (option->get_lnames().empty()) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    const bool is_of_reruns =
+        name == "--origin" || std::ranges::count(kReruns, name) + std::ranges::count(kMoreEvidence, name) > 0;
+    if (of_reruns ? !is_of_reruns : name == "--output") continue;
+    const bool is_flag = option->get_items_expected_max() == 0;
+    words.push_back(is_flag ? name : name + '=' + option->results().at(number));
+  }
+  return words;
+}
 
 namespace {
 

@@ -62,6 +62,10 @@ void add_json_file(CLI::App* command, std::string& file);
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
 
+// Returns the options of this command line as in session::Manifest, without those for output and sessions.
+// `of_reruns`: only those of add_reruns(); otherwise, the subcommand comes first.
+std::vector<std::string> given_options(const CLI::App& command, bool of_reruns);
+
 // The options --user-code and --not-user-code classify code as the user's own or not.
 void add_code_rules(CLI::App* command);
 

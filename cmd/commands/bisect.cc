@@ -21,6 +21,7 @@
 #include "sessions/session_choice.h"
 #include "shared_options.h"
 #include "supervise/reruns/gpu_dumps.h"
+#include "supervise/reruns/replays.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_sequence.h"
 #include "supervise/reruns/rerun_table.h"
@@ -36,6 +37,7 @@ constexpr int kNotProven = 1;  // the exit status if the failure is not proven, 
 struct BisectOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
+  std::vector<std::string> rerun_options;  // as in session::Manifest
   std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
@@ -47,10 +49,11 @@ struct BisectOptions {
 
 using base::Error;
 
-std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
+std::string run_again(const session::Manifest& manifest, const std::vector<std::string>& words,
+                      const std::string& directory) {
   std::string command = "to record the program again, with reruns: ";
   if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
-  return command + "cudadiag run -- " + diagnose::shell_line(words);
+  return command + diagnose::record_command(manifest.options, words, false);
 }
 
 std::string command_line(const session::Manifest& manifest) {
@@ -73,12 +76,12 @@ Error no_reruns_of(const session::Session& session) {
   if (!begun.command.empty()) {
     const std::string loss = session.processes.empty() ? ", and the recording is lost" : "";
     return {"the cudadiag run that recorded this session was killed" + loss,
-            run_again(begun.command, begun.working_directory)};
+            run_again(begun, begun.command, begun.working_directory)};
   }
   const std::string why = "cudadiag run did not complete this session, so the full command is unknown";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
-    return {why, run_again(process.argv, session::value_of(process.record, session::Property::cwd))};
+    return {why, run_again(begun, process.argv, session::value_of(process.record, session::Property::cwd))};
   }
   return {why, "record the program again with cudadiag run"};
 }
@@ -102,6 +105,8 @@ std::string more_to_ask_for(const session::Session& session, diagnose::SessionSt
     supervise::RerunPlan plan;
     plan.options.*request.option = true;
     const auto known = supervise::known(session, state, plan);
+    if (request.task == Task::sanitize && !known.has_sanitizer) continue;
+    if (request.task == Task::save_launch && supervise::has_saved_launch(session)) continue;
     if (std::ranges::any_of(supervise::passes(), [&](const supervise::PassRow& row) {
           return row.task == request.task && is_wanted(row, known);
         })) {
@@ -179,6 +184,10 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
     throw Error{"not rerun, because the folder in which the command ran had been removed before it started",
                 "change to a folder that exists, and run it in isolation: cudadiag bisect --isolated"};
   }
+  if (const std::string name = diagnose::descriptor_in(session.manifest.command); !name.empty()) {
+    throw Error{"not rerun, because the command reads " + name + ", which only the first run had",
+                "record the command again with a file in its place"};
+  }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",
                 "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"};
@@ -186,7 +195,8 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
   if (const auto missing = options.isolated ? launch::missing_isolation() : std::nullopt) {
     throw Error{"this system cannot isolate a rerun (" + *missing + "), so nothing was rerun",
                 "to rerun the command without isolation, so that it can write files: " +
-                    diagnose::bisect_command(session.folder.string(), session.manifest.input_read)};
+                    diagnose::bisect_command(session.folder.string(), session.manifest.input_read,
+                                             session.manifest.rerun_options)};
   }
 }
 
@@ -195,9 +205,9 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   const launch::Input input;
   // A program that reads different input may behave differently, so its rerun would prove nothing.
   if (session.manifest.input_read && !input.is_lasting()) {
-    throw Error{
-        "the command read its standard input, so a rerun needs the same input from a file",
-        "run: " + diagnose::bisect_command(session.folder.string(), true, options.isolated ? diagnose::kIsolated : "")};
+    throw Error{"the command read its standard input, so a rerun needs the same input from a file",
+                "run: " + diagnose::bisect_command(session.folder.string(), true, session.manifest.rerun_options,
+                                                   options.isolated ? diagnose::kIsolated : "")};
   }
   session::SessionWriter writer = taken(session::SessionWriter::reopen(session.folder));
   launch::SignalRelay relay;
@@ -212,15 +222,14 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
   }
   if (supervise::may_end_other_programs(session)) say(kMpsWarning);
   if (session.manifest.ranks > 1) {
-    say(fmt::format("the first run was one of {} ranks of a job, which this rerun does not start",
-                    session.manifest.ranks));
+    say("the first run was one rank of a job, whose other ranks this rerun does not start");
   }
   if (const auto edited = symbolize::rewritten_files(session); !edited.empty()) {
     say(edited.front() + (edited.size() == 1 ? "" : fmt::format(" and {} more files", edited.size() - 1)) +
         " changed after the first run, so a rerun cannot prove what failed in that run");
   }
   plan.input = input.obstacle().empty() ? &input : nullptr;
-  RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
+  RerunSpeech speech(session, options.verbosity != report::Verbosity::quiet);
   const bool possible = supervise::run_reruns(session, state, writer, relay, plan, speech);
   print_report(state, options, possible);
   if (!options.rerun.keep_core) supervise::drop_large_dumps(session, writer);
@@ -231,6 +240,7 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
 
 int carry_out(const BisectOptions& options) {
   session::Session session = open_recorded(options);
+  session.manifest.rerun_options = options.rerun_options;
   check_rerun(session, options);
   supervise::RerunPlan plan{options.rerun};
   plan.isolated = options.isolated;
@@ -286,6 +296,7 @@ void add_bisect(CLI::App& app, int& status) {
   name_page(command);
   command->callback([bisect, &status, command] {
     bisect->code_rules = code_rules(*command);
+    bisect->rerun_options = given_options(*command, true);
     status = carry_out(*bisect);
   });
 }

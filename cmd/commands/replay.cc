@@ -25,6 +25,7 @@
 #include "sessions/session_choice.h"
 #include "shared_options.h"
 #include "supervise/reruns/replays.h"
+#include "supervise/reruns/rerun_table.h"
 #include "supervise/toolkit_programs.h"
 #include "terminal.h"
 
@@ -54,8 +55,16 @@ fs::path folder_of_session(const fs::path& session) {
       if (fs::exists(folder / replay::kLaunchFile, error)) return folder;
     }
   }
+  diagnose::SessionState state(found);
+  const bool has_failed = std::ranges::any_of(state.analysis().failures, [](const analyse::Failure& failure) {
+    return analyse::is_asynchronous(failure.kind) && failure.code != 0;
+  });
+  if (!has_failed) throw Error{"no launch was saved in " + session.string(), "the session has no failed GPU work"};
+  const bool was_tried = supervise::was_made(found.manifest, session::PassKind::launch);
   throw Error{"no launch was saved in " + session.string(),
-              "to save one: cudadiag bisect --save-launch " + diagnose::shell_word(session.string())};
+              was_tried ? "the notes of cudadiag report -v may say why"
+                        : "to save one: " + diagnose::bisect_command(session.string(), found.manifest.input_read,
+                                                                     found.manifest.rerun_options, "--save-launch")};
 }
 
 replay::UnparsedLaunch find_launch(const ReplayOptions& options) {

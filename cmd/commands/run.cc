@@ -88,11 +88,17 @@ void take(const HangOptions& hang, RunOptions& options) {
   if (hang.action == OnHang::dump) options.rerun.hang_dump = true;
 }
 
+void take_command_line(const CLI::App& command, supervise::RecordingOptions& recording) {
+  recording.code_rules = code_rules(command);
+  recording.options = given_options(command, false);
+  recording.rerun_options = given_options(command, true);
+}
+
 int carry_out(CLI::App* command, RunOptions& options) {
   // With --once, the findings must come from this run, so reruns are off unless --rerun is given.
   if (options.recording.record.once && command->count("--rerun") == 0) options.rerun_mode = supervise::RerunMode::never;
   if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
-  options.recording.code_rules = code_rules(*command);
+  take_command_line(*command, options.recording);
   // Progress is visible only at markers, so detecting hangs needs dense markers.
   if ((options.hang_after || options.hang_report) && command->count("--markers") == 0) {
     options.recording.record.markers = wire::Markers::dense;
@@ -162,7 +168,7 @@ void add_races(CLI::App& app, int& status) {
   add_command(command, races->recording.command);
   name_page(command);
   command->callback([races, &status, command] {
-    races->recording.code_rules = code_rules(*command);
+    take_command_line(*command, races->recording);
     if (races->recording.tensor_races) {
       races->rerun_mode = supervise::RerunMode::never;
       races->recording.record.races = races->print_no_race = false;
@@ -190,7 +196,7 @@ void add_nans(CLI::App& app, int& status) {
   add_command(command, nans->recording.command);
   name_page(command);
   command->callback([nans, &status, command] {
-    nans->recording.code_rules = code_rules(*command);
+    take_command_line(*command, nans->recording);
     status = run(*nans);
   });
 }

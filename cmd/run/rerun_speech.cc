@@ -88,7 +88,7 @@ void print_end(const RerunEnded& rerun, const std::string& what) {
                   pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
-void print_confirmed(const RerunEnded& rerun) {
+void print_confirmed(const RerunEnded& rerun, const std::string& isolated) {
   const session::Pass& pass = rerun.pass();
   const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
@@ -100,11 +100,9 @@ void print_confirmed(const RerunEnded& rerun) {
   if (!rerun.session.reruns.back().empty()) {
     say("the rerun failed in another way; " + output);
   } else {
-    constexpr const char* kInTheWay =
-        ", or files that the first run created may be in its way: cudadiag bisect --isolated";
     say("the rerun exited before it used CUDA; " + output +
         ". The command may need the first run's input or environment variables" +
-        (rerun.spec.isolated ? "" : kInTheWay));
+        (rerun.spec.isolated ? "" : ", or files that the first run created may be in its way: " + isolated));
   }
   const std::string last = report::last_line_text(session::last_printed_line(rerun.session.folder / pass.folder));
   if (!last.empty()) say(last);
@@ -147,13 +145,15 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::took_long:
       return "it took " + rounded_duration(obstacle.seconds);
     case Kind::one_rank:
-      return "it is one of " + std::to_string(obstacle.number) + " ranks of a job";
+      return "it is one rank of a job";
     case Kind::several_nodes:
       return "the job spans several nodes";
     case Kind::mps:
       return kMpsWarning;
     case Kind::input:
       return obstacle.detail;
+    case Kind::descriptor:
+      return "a rerun cannot read " + obstacle.detail + ", which only the first run had";
     case Kind::not_isolated:
       return "this system cannot isolate a rerun (" + obstacle.detail + ")";
     case Kind::no_folder:
@@ -185,6 +185,11 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
 std::string sentence(supervise::NoCrossCheck obstacle) {
   return obstacle == supervise::NoCrossCheck::asked_already ? "cuda-gdb has already read its GPU core dump"
                                                             : "the session has no GPU core dump for cuda-gdb to read";
+}
+
+std::string RerunSpeech::bisect_command(const std::string& options) const {
+  const session::Manifest& manifest = session_.manifest;
+  return diagnose::bisect_command(session_.folder.string(), manifest.input_read, manifest.rerun_options, options);
 }
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
@@ -225,7 +230,7 @@ void RerunSpeech::ended(const RerunEnded& rerun) {
   if (!prints_passes_) return;
   switch (rerun.spec.kind) {
     case PassKind::confirm:
-      return print_confirmed(rerun);
+      return print_confirmed(rerun, bisect_command(diagnose::kIsolated));
     case PassKind::device:
       return print_device(rerun);
     default:
@@ -257,9 +262,8 @@ void RerunSpeech::cannot(const RerunProblem& problem) {
       return say(
           "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");
     case Kind::nothing_confirmed:
-      return say(
-          "no inputs were saved: no rerun confirmed the failure; to try again: cudadiag bisect --save-inputs --repeat "
-          "20");
+      return say("no inputs were saved: no rerun confirmed the failure; to try again: " +
+                 bisect_command(std::string("--save-inputs ") + diagnose::kRepeat));
     case Kind::nothing_saved:
       return say(
           "no inputs were saved: cudadiag saves them only for a PyTorch operator that one of your Python lines calls, "
@@ -344,7 +348,8 @@ std::string about(double seconds) { return seconds < 1 ? "under a second" : "abo
 
 std::string runs_text(const RerunOutlook& outlook) {
   const std::string limits = outlook.limits.empty() ? "" : "; " + outlook.limits;
-  const std::string more = outlook.or_one_more ? fmt::format(" or {}", outlook.runs + 1) : "";
+  const char* link = outlook.most == outlook.runs + 1 ? "or" : "to";
+  const std::string more = outlook.most > outlook.runs ? fmt::format(" {} {}", link, outlook.most) : "";
   const bool one = outlook.runs == 1 && more.empty();
   return fmt::format("{}{} {}, {}{}{}", outlook.runs, more, one ? "run" : "runs", about(outlook.seconds),
                      one ? "" : " each", limits);

@@ -25,8 +25,9 @@ std::string sentence(supervise::NoCrossCheck obstacle);
 class RerunSpeech : public supervise::RerunListener {
  public:
   // `prints_passes`: print a line before and after each rerun. `after_each`: called after each rerun.
-  explicit RerunSpeech(bool prints_passes, std::function<void(const analyse::Analysis&)> after_each = {})
-      : prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
+  RerunSpeech(const session::Session& session, bool prints_passes,
+              std::function<void(const analyse::Analysis&)> after_each = {})
+      : session_(session), prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 
   void begins(const supervise::RerunSpec& spec, std::size_t number) override;
   void runs(const supervise::RerunSpec& spec, const supervise::RerunProgress& progress) override;
@@ -36,6 +37,9 @@ class RerunSpeech : public supervise::RerunListener {
   void cannot(const supervise::RerunProblem& problem) override;
 
  private:
+  std::string bisect_command(const std::string& options) const;
+
+  const session::Session& session_;
   bool prints_passes_;
   std::function<void(const analyse::Analysis&)> after_each_;
   std::optional<Progress> progress_;
@@ -54,12 +58,12 @@ supervise::TerminalState terminal_state();
 
 // The number of planned reruns, their expected duration, and their limits.
 struct RerunOutlook {
-  unsigned runs = 0;         // if all of them succeed
-  double seconds = 0;        // expected for each rerun
-  std::string purpose;       // "to prove this" or "to find out more"
-  std::string limits;        // such as "it changes no files"; empty if there are none
-  std::string warning{};     // whom the reruns can harm, as a sentence without its period; empty if nobody
-  bool or_one_more = false;  // if the driver writes no dump in one of them
+  unsigned runs = 0;      // if all of them succeed
+  double seconds = 0;     // expected for each rerun
+  std::string purpose;    // "to prove this" or "to find out more"
+  std::string limits;     // such as "it changes no files"; empty if there are none
+  std::string warning{};  // whom the reruns can harm, as a sentence without its period; empty if nobody
+  unsigned most = 0;      // if some of them do not succeed
 };
 
 // Returns text such as "Run it again to prove this? Usually 2 runs, about 6 s each; it changes no files."

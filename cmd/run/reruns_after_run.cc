@@ -49,7 +49,7 @@ class RerunsAfterRun {
     report::TextOptions shown = text_options(options_.verbosity, STDERR_FILENO);
     shown.is_latest = is_latest(session_.folder, options_.recording.output);
     report::RerunText text(report_.report(), shown);
-    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
+    RerunSpeech speech(session_, false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
     supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
     for (const report::RerunMessage& message : text.finish(report_.report())) {
       const bool sentence = message.kind == report::RerunMessage::Kind::sentence;
@@ -68,6 +68,8 @@ class RerunsAfterRun {
     const bool asked =
         options_.rerun_mode == supervise::RerunMode::always || options_.rerun_mode == supervise::RerunMode::ask;
     if (!asked || !recording_.hung() || is_quiet()) return;
+    const supervise::RerunDecision decision = decide();
+    if (decision.advice == supervise::RerunDecision::Advice::once) return decline(decision);
     say("the command was not rerun, because it hung; to rerun it for a GPU core dump of the hang: --on-hang=dump");
   }
 
@@ -86,7 +88,7 @@ class RerunsAfterRun {
   RerunOutlook outlook() const {
     RerunOutlook outlook;
     outlook.runs = supervise::planned_reruns(known());
-    outlook.or_one_more = supervise::confirms_with_dump(known());
+    outlook.most = outlook.runs + supervise::further_reruns(known());
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) {
       outlook.limits = "it changes no files";
@@ -156,7 +158,12 @@ class RerunsAfterRun {
       return say(why + (options_.recording.record.once
                             ? ""
                             : "; to get a GPU core dump from the next run of the job, put this in front of each rank's "
-                              "command: cudadiag run --once --"));
+                              "command: cudadiag run --once " +
+                                  (recording_.hung() ? "--hang-after SECONDS --" : std::string("--"))));
+    }
+    if (decision.advice == Advice::file) {
+      return say(why + ". To prove this and find the cause, run it again with a file in place of " +
+                 decision.obstacle->detail);
     }
     if (decision.advice == Advice::other_folder) {
       return say(why +
@@ -168,7 +175,7 @@ class RerunsAfterRun {
     const std::string command =
         "prove this and find the cause: " +
         diagnose::bisect_command(named ? session_.folder.string() : "", session_.manifest.input_read,
-                                 isolated ? diagnose::kIsolated : "") +
+                                 session_.manifest.rerun_options, isolated ? diagnose::kIsolated : "") +
         (isolated ? "" : diagnose::kNotIsolated);
     const bool mps_said = decision.obstacle && decision.obstacle->kind == supervise::RerunObstacle::Kind::mps;
     const bool warns = !mps_said && supervise::may_end_other_programs(session_);

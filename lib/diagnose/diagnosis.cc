@@ -53,6 +53,8 @@ void describe_session(Diagnosis& report, const DiagnosisInput& input) {
       std::ranges::count(reruns, analyse::Rerun::Outcome::did_not_fail, &analyse::Rerun::outcome) >= kRepeats;
   report.session = input.session.folder.string();
   report.command = manifest.command;
+  report.options = manifest.options;
+  report.rerun_options = manifest.rerun_options;
   report.started = manifest.started;
   if (report.started.empty() && !input.session.processes.empty()) {
     constexpr std::uint64_t kSecond = 1'000'000'000;

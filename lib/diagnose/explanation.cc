@@ -115,7 +115,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::async_error:
       if (failure.damaged)
         return {std::string("record the program again") +
-                (manifest.command.empty() ? "" : ", or let a rerun find the operation: cudadiag bisect")};
+                (manifest.command.empty() ? "" : ", or let a rerun find the operation")};
       if (failure.records_lost && !failure.process->record.log)
         return {"to keep the record of every operation: cudadiag run --full-log -- COMMAND"};
       if (failure.candidates.empty()) return {};
@@ -139,7 +139,8 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
     case analyse::Kind::sync_error:
       return {refused_call(failure)};
     case analyse::Kind::hang:
-      if (asked_for_dump(manifest) || failure.hang->stall != nullptr) return {"find out what this operation waits for"};
+      if (asked_for_dump(manifest) || failure.hang->stall != nullptr || manifest.ranks > 1)
+        return {"find out what this operation waits for"};
       return {
           "find out what this operation waits for; for a kernel, cudadiag bisect shows what its threads are executing"};
     case analyse::Kind::unchecked_error:
@@ -209,6 +210,7 @@ causes::Case case_of(const Finding& finding, const Diagnosis& report, const anal
   failed.forked_from = forked_from(process, session);
   if (failure.hang) {
     failed.stuck_in = stuck_in(failure);
+    failed.is_one_rank = session.manifest.ranks > 1;
     failed.asked_for_dump = asked_for_dump(session.manifest);
     const auto own = wire::core_dump::file_name(process.pid, process.record.start_realtime);
     const auto& passes = session.manifest.passes;
@@ -273,7 +275,7 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
       finding.fix.insert(finding.fix.begin(),
                          report.was_repeated
                              ? "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND"
-                             : fmt::format("rerun the program until it fails again: cudadiag bisect {}", kRepeat));
+                             : "rerun the program until it fails again");
     }
     if (!cause) continue;
     if (finding.access && finding.access->written && !finding.access->written_by.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <span>
 
 namespace cudadiag::diagnose {
 
@@ -229,9 +230,44 @@ std::string escaped_word(std::string_view word) {
 
 }  // namespace
 
-std::string bisect_command(const std::string& session, bool input, const std::string& options) {
-  return "cudadiag bisect" + (session.empty() ? "" : ' ' + shell_word(session)) +
-         (options.empty() ? "" : " " + options) + (input ? " <INPUT" : "");
+namespace {
+
+// Returns `options`, after those of `given` that they do not replace.
+std::string added_to(std::span<const std::string> given, const std::string& options) {
+  std::string text;
+  for (const std::string& option : given) {
+    const bool is_replaced = (options + ' ').find(option.substr(0, option.find('=')) + ' ') != std::string::npos;
+    if (!is_replaced) text += ' ' + shell_word(option);
+  }
+  return text + (options.empty() ? "" : ' ' + options);
+}
+
+}  // namespace
+
+std::string bisect_command(const std::string& session, bool input, const std::vector<std::string>& given,
+                           const std::string& options) {
+  return "cudadiag bisect" + (session.empty() ? "" : ' ' + shell_word(session)) + added_to(given, options) +
+         (input ? " <INPUT" : "");
+}
+
+std::string record_command(const std::vector<std::string>& given, const std::vector<std::string>& command, bool input,
+                           const std::string& options) {
+  const std::span<const std::string> words(given);
+  return "cudadiag " + (words.empty() ? "run" : shell_word(words.front())) +
+         added_to(words.empty() ? words : words.subspan(1), options) + " -- " + shell_line(command) +
+         (input ? " <INPUT" : "");
+}
+
+std::string descriptor_in(const std::vector<std::string>& command) {
+  for (const std::string& word : command) {
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+      const std::size_t at = word.find(folder);
+      if (at == std::string::npos) continue;
+      const auto number = base::whole_number<unsigned>(std::string_view(word).substr(at + folder.size()));
+      if (number.value_or(0) > 2) return word.substr(at);
+    }
+  }
+  return "";
 }
 
 std::string shell_word(std::string_view word) {

@@ -38,8 +38,15 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
 // Returns the command that reruns a recorded command. `session` is the session's folder. If the program reads its
-// standard input (`input`), the command ends in "<INPUT".
-std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
+// standard input (`input`), the command ends in "<INPUT". `given`: Manifest::rerun_options, which `options` replace.
+std::string bisect_command(const std::string& session, bool input, const std::vector<std::string>& given,
+                           const std::string& options = "");
+// Returns the command that records `command` again. `given`: Manifest::options, which `options` replace.
+std::string record_command(const std::vector<std::string>& given, const std::vector<std::string>& command, bool input,
+                           const std::string& options = "");
+// Returns the first name of a descriptor above 2 in a command, such as "/dev/fd/63" of a process substitution; empty if
+// there is none. A rerun does not have this descriptor.
+std::string descriptor_in(const std::vector<std::string>& command);
 // A shell comment, which warns that the suggested command reruns the program without isolation.
 inline constexpr const char* kNotIsolated = "  # not isolated: it can write files";
 

@@ -51,7 +51,7 @@ class Input {
 
   int number_;
   Kind kind_ = Kind::none;
-  off_t offset_ = 0;
+  off_t offset_ = 0;             // in the file; for a terminal: the time of its last read
   bool had_something_ = false;   // the pipe held data before the target started
   bool had_writer_ = false;      // the pipe had a writer before the target started
   base::FileDescriptor copied_;  // a copy of the pipe's contents, if the pipe had no writer before the target started

@@ -195,14 +195,16 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
 }
 
 // Returns a sentence such as "2 reruns (6.4 s): did not fail; the first answer remains [bracketed]". Returns "" if no
-// rerun waited for operations.
-std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session) {
+// rerun waited for operations. `isolates`: as in TextOptions.
+std::string no_proof_text(const Diagnosis& after, const Finding& finding, const std::string& session, bool isolates) {
   const std::string runs = reruns_text(after);
   if (runs.empty()) return "";
   const PassLine& last = *std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
   if (last.ended_at_that) {
     const std::string allow =
-        after.session.empty() ? "" : "; to allow it: " + diagnose::bisect_command(session, after.input_read);
+        after.session.empty()
+            ? ""
+            : "; to allow it: " + diagnose::bisect_command(session, after.input_read, after.rerun_options);
     const bool several = std::ranges::count_if(after.passes, is_confirm) > 1;
     return fmt::format("not confirmed: {}{} {}{}", runs, several ? "; the last one" : "", last.outcome, allow);
   }
@@ -210,10 +212,14 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
   const bool gave_up = last.judged == Outcome::given_up;
   std::string options = too_long ? "--time-limit SECONDS" : gave_up ? "--wait-limit SECONDS" : "";
   if (last.isolated) options = diagnose::kIsolated + (options.empty() ? "" : ' ' + options);
-  const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
-                                ? "; to prove it: " + diagnose::bisect_command(session, after.input_read, options) +
-                                      (last.isolated ? "" : diagnose::kNotIsolated)
-                                : "";
+  const bool in_the_way = last.judged == Outcome::not_reached && !last.isolated && isolates;
+  if (in_the_way) options = diagnose::kIsolated;
+  const std::string later =
+      (interrupted || too_long || gave_up || in_the_way) && !after.session.empty()
+          ? (in_the_way ? "; files of the first run may be in its way; " : "; ") + std::string("to prove it: ") +
+                diagnose::bisect_command(session, after.input_read, after.rerun_options, options) +
+                (last.isolated || in_the_way ? "" : diagnose::kNotIsolated)
+          : "";
   const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
   return fmt::format("{}: {}; the first answer{} remains  [{}]{}", runs, last.outcome, which,
                      diagnose::word(finding.evidence.grade()), later);
@@ -262,7 +268,8 @@ void RerunText::print_open_questions(const Gain& gain, const Diagnosis& after) {
   const bool unfinished =
       any_pass(after, [](const PassLine& pass) { return pass.dump == diagnose::DumpState::unfinished; });
   if (!answer.device && unfinished) {
-    const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
+    const std::string sanitize =
+        diagnose::bisect_command(session_, after.input_read, after.rerun_options, "--sanitize");
     say("on the GPU: line, block and thread are unknown, because " + answer.device_unknown +
         (options_.sanitizes && diagnose::memcheck_may_help(answer) ? "; to find them: " + sanitize : ""));
   }
@@ -281,7 +288,8 @@ void RerunText::print_failure(const Gain& gain, const Diagnosis& after) {
     if (gain.moved || gain.is_proof) {
       print_new_line(gain, after);
     } else if (!is_quiet()) {
-      say(gain.elsewhere ? "a rerun failed elsewhere:" : no_proof_text(after, *gain.after, session_));
+      say(gain.elsewhere ? "a rerun failed elsewhere:"
+                         : no_proof_text(after, *gain.after, session_, options_.isolates));
       const auto last = std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
       if (!gain.elsewhere && last != after.passes.rend()) say(last_line_text(last->last_printed));
     }

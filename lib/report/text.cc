@@ -102,12 +102,24 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Returns true if the last rerun did not prove the first answer, but cudadiag bisect without isolation may prove it.
-bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
+// Returns the last rerun that waited for operations if it did not prove the first answer; otherwise null.
+const diagnose::PassLine* unproving_rerun(const diagnose::Diagnosis& report) {
   const auto last = std::find_if(report.passes.rbegin(), report.passes.rend(), [](const diagnose::PassLine& pass) {
     return pass.kind == session::PassKind::confirm && pass.cut_short != session::CutShort::interrupted;
   });
-  return last != report.passes.rend() && last->leaves_proof_open && !report.findings.front().evidence.proves();
+  return last == report.passes.rend() || report.findings.front().evidence.proves() ? nullptr : &*last;
+}
+
+// Returns true if cudadiag bisect without isolation may prove the answer.
+bool plain_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const diagnose::PassLine* last = unproving_rerun(report);
+  return last != nullptr && last->leaves_proof_open;
+}
+
+// Returns true if files of the first run may have been in the way of the last rerun, which was not isolated.
+bool isolated_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const diagnose::PassLine* last = unproving_rerun(report);
+  return last != nullptr && !last->isolated && last->judged == analyse::Rerun::Outcome::not_reached;
 }
 
 // Says why source lines are missing.
@@ -130,8 +142,10 @@ struct Prospects {
   std::string session{};     // as an argument of commands; empty for the latest session
 
   std::string bisect(const char* options) const {
-    if (report.exposed.empty()) return diagnose::bisect_command(session, report.input_read, options);
-    return "cudadiag run -o FOLDER -- " + diagnose::shell_line(report.command) + (report.input_read ? " <INPUT" : "");
+    if (report.exposed.empty()) {
+      return diagnose::bisect_command(session, report.input_read, report.rerun_options, options);
+    }
+    return diagnose::record_command(report.options, report.command, report.input_read, "-o FOLDER");
   }
   const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
   std::string limits() const { return (isolated ? kIsIsolated : kWrites) + risks(); }
@@ -153,7 +167,8 @@ using Suggestion = std::optional<std::string>;
 Suggestion rerun_for_proof(const Prospects& known) {
   const diagnose::Finding& answer = known.answer;
   const bool dumped = answer.evidence.proves() && answer.device && answer.device->of_first_run;
-  const bool may_prove = (known.first_rerun && !dumped) || (known.may_rerun && plain_rerun_may_prove(known.report));
+  const bool may_prove = (known.first_rerun && !dumped) || (!known.first_rerun && known.isolated) ||
+                         (known.may_rerun && plain_rerun_may_prove(known.report));
   if (!may_prove || !analyse::is_asynchronous(answer.kind) || answer.code == 0) return std::nullopt;
   return fmt::format("{}  # {} a rerun{}", known.bisect(known.isolation()), known.cost(), known.limits());
 }
@@ -186,8 +201,14 @@ Suggestion more_attempts(const Prospects& known) {
     return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), known.writes());
   }
   if (known.report.asked_for_dump) return std::nullopt;
-  return fmt::format("cudadiag run --once -- {}{}  # a GPU core dump, if it fails",
-                     diagnose::shell_line(known.report.command), known.report.input_read ? " <INPUT" : "");
+  // --once contradicts these, and makes no reruns.
+  std::vector<std::string> options = known.report.options;
+  std::erase_if(options, [&](const std::string& option) {
+    return std::ranges::count(known.report.rerun_options, option) > 0 || option == "--races" ||
+           option == "--stop-on-race" || option.starts_with("--watch-by=") || option.starts_with("--rerun=");
+  });
+  return diagnose::record_command(options, known.report.command, known.report.input_read, "--once") +
+         "  # a GPU core dump, if it fails";
 }
 
 Suggestion rerun_for_tensor_names(const Prospects& known) {
@@ -236,9 +257,11 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   if (report.session.empty() || report.findings.empty()) return section;
   Prospects known{report, report.findings.front()};
   // Does not suggest to rerun one rank alone, or another user's session, because that user has chosen the command.
-  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty() && !report.is_one_rank;
+  known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty() && !report.is_one_rank &&
+                    diagnose::descriptor_in(report.command).empty();
   known.first_rerun = known.may_rerun && !was_rerun(report);
-  known.isolated = known.first_rerun && options.isolates && report.exposed.empty();
+  known.isolated = (known.first_rerun || (known.may_rerun && isolated_rerun_may_prove(report))) && options.isolates &&
+                   report.exposed.empty();
   known.sanitizes = options.sanitizes;
   known.session = options.is_latest ? "" : report.session;
   for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,

@@ -273,6 +273,8 @@ void fields(Stall& stall, auto& field) {
 // `ends` is not among them, because JSON has no keys that are numbers.
 void fields(Manifest& manifest, auto& field) {
   field("command", manifest.command);
+  field("options", manifest.options);
+  field("rerun_options", manifest.rerun_options);
   field("working_directory", manifest.working_directory);
   field("host", manifest.host);
   field("started", manifest.started);

@@ -210,6 +210,9 @@ struct Stall {
 
 struct Manifest {
   std::vector<std::string> command;
+  // The options of cudadiag itself, each as one word, such as "--repeat=5". The first of `options` is the subcommand.
+  std::vector<std::string> options;
+  std::vector<std::string> rerun_options;  // those that `cudadiag bisect` has too, as given to the latest command
   std::string working_directory;
   std::string host;
   std::string started;  // ISO 8601, UTC

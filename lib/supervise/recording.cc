@@ -59,6 +59,8 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   session::Manifest manifest;
   std::error_code ignored;
   manifest.command = options.command;
+  manifest.options = options.options;
+  manifest.rerun_options = options.rerun_options;
   manifest.working_directory = std::filesystem::current_path(ignored).string();
   manifest.host = base::host_name();
   manifest.ranks = ranks_of_job();

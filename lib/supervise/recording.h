@@ -26,6 +26,7 @@ namespace cudadiag::supervise {
 
 struct RecordingOptions {
   std::vector<std::string> command;
+  std::vector<std::string> options, rerun_options;  // as in session::Manifest
   std::vector<session::CodeRule> code_rules;
   std::optional<std::filesystem::path> output;  // folder for sessions; nullopt: the user's default folder
   wire::RecordOptions record;

@@ -52,6 +52,7 @@ struct Case {
   std::uint32_t forked_from = 0;      // pid of the process that forked this one after using CUDA; 0 if unknown
   std::optional<Work> stuck_in{};     // for a hang: the kind of operation; nullopt if several kinds are possible
   std::optional<RanksInWords> job{};  // for a hang in a collective of several ranks, if the ranks' calls are known
+  bool is_one_rank = false;           // of a job, which a rerun would not start
   bool asked_for_dump = false;        // a rerun tried to get a GPU core dump
   // True if the cause may be something other than the graph's pointer to freed memory. Another operation may have
   // failed, or the pointer may be a stale field of a structure.

@@ -66,6 +66,8 @@ void add_way_to_threads(const Case& failed, Facts& facts) {
     facts.add(
         "way",
         "since no GPU core dump shows it, run the program without cudadiag, and attach cuda-gdb -p PID when it hangs");
+  } else if (failed.is_one_rank) {
+    facts.add("way", "cudadiag run --once --hang-after SECONDS in front of each rank's command shows it");
   } else if (failed.hang().stall) {
     facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
   } else {

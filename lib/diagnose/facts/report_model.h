@@ -557,17 +557,18 @@ struct Diagnosis {
   // Versions, each empty if unknown. `gpus` has one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
-  std::vector<std::string> command;  // the target's command
-  std::string session;               // folder of the session, for the commands that a report suggests
-  bool is_one_rank = false;          // of a job, so a rerun would start it without the other ranks
-  bool input_read = false;           // the target read its standard input, so a rerun needs the same input again
-  bool may_come_back = false;        // reruns did not fail, but nothing shows that waiting prevented the failure
-  bool was_repeated = false;         // at least kRepeats reruns did not fail
-  bool asked_for_dump = false;       // the first run requested a GPU core dump (--once)
-  std::string started;               // ISO 8601, UTC
-  std::string foreign{};             // why the session is not the user's own (session/session_trust.h); empty if it is
-  std::string exposed{};             // a folder in which other users can replace the session; empty if there is none
-  std::string working_directory;     // the target's working directory; paths in it are shown relative to it
+  std::vector<std::string> command;                 // the target's command
+  std::vector<std::string> options, rerun_options;  // as in session::Manifest
+  std::string session;                              // folder of the session, for the commands that a report suggests
+  bool is_one_rank = false;                         // of a job, so a rerun would start it without the other ranks
+  bool input_read = false;        // the target read its standard input, so a rerun needs the same input again
+  bool may_come_back = false;     // reruns did not fail, but nothing shows that waiting prevented the failure
+  bool was_repeated = false;      // at least kRepeats reruns did not fail
+  bool asked_for_dump = false;    // the first run requested a GPU core dump (--once)
+  std::string started;            // ISO 8601, UTC
+  std::string foreign{};          // why the session is not the user's own (session/session_trust.h); empty if it is
+  std::string exposed{};          // a folder in which other users can replace the session; empty if there is none
+  std::string working_directory;  // the target's working directory; paths in it are shown relative to it
 };
 
 // The versions of a report: their names in recordings and for people.

@@ -8,6 +8,7 @@
 
 #include "analyse/first_failure.h"
 #include "analyse/process_ending.h"
+#include "diagnose/words.h"
 #include "launch/gpu_facts.h"
 #include "launch/isolation/isolation.h"
 #include "session/session_folders.h"
@@ -61,15 +62,19 @@ std::optional<RerunObstacle> exposure(const session::Session& session) {
   return exposed ? std::optional(RerunObstacle{Kind::exposed, exposed->string()}) : std::nullopt;
 }
 
+std::optional<RerunObstacle> one_rank(const session::Session& session) {
+  return session.manifest.ranks > 1 ? std::optional(RerunObstacle{Kind::one_rank}) : std::nullopt;
+}
+
 // Returns why the run must not be rerun, even if the user agrees; nullopt if it may be rerun.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session, const RerunRequest& request) {
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
+  if (auto rank = one_rank(session)) return rank;
   if (const auto& at = session.manifest.passes.front().cut_short) {
     return RerunObstacle{Kind::ended_early, std::string(word(*at))};
   }
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
   if (auto signal = end_by_signal(session.manifest.passes.front().end, request.signals)) return signal;
-  if (const int ranks = session.manifest.ranks; ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
     const bool failed = session.manifest.passes.front().failed_after.has_value();
@@ -105,9 +110,10 @@ Advice bisect_for(const RerunRequest& request) { return request.isolated ? Advic
 RerunDecision decline(const RerunObstacle& obstacle, const RerunRequest& request) {
   // A rerun would start one rank without the others.
   const bool of_job = obstacle.kind == Kind::one_rank || obstacle.kind == Kind::several_nodes;
-  const Advice advice = of_job                           ? Advice::once
-                        : obstacle.kind == Kind::exposed ? Advice::other_folder
-                                                         : bisect_for(request);
+  const Advice advice = of_job                              ? Advice::once
+                        : obstacle.kind == Kind::exposed    ? Advice::other_folder
+                        : obstacle.kind == Kind::descriptor ? Advice::file
+                                                            : bisect_for(request);
   return {RerunDecision::Kind::decline, obstacle, advice};
 }
 
@@ -115,7 +121,8 @@ RerunDecision decline(const RerunObstacle& obstacle, const RerunRequest& request
 
 int ranks_of_job() {
   for (const auto& [size, rank] : wire::kRankVariables) {
-    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
+    const int ranks = std::getenv(rank) == nullptr ? 1 : number_in(size, number_in(rank, 0) + 1);
+    if (ranks > 1) return ranks;
   }
   return 1;
 }
@@ -128,15 +135,20 @@ bool may_end_other_programs(const session::Session& session) {
 RerunDecision decide_rerun(const session::Session& session, const launch::Input& input, const RerunRequest& request) {
   if (request.interrupted) return decline({Kind::interrupted}, request);
   if (const auto obstacle = removed_folder(session, request)) return decline(*obstacle, request);
+  if (std::string name = diagnose::descriptor_in(session.manifest.command); !name.empty()) {
+    return decline({Kind::descriptor, std::move(name)}, request);
+  }
   if (request.mode == RerunMode::always) return {};
   if (request.for_hang_dump) {
-    const auto obstacle = exposure(session);
+    const auto rank = one_rank(session);
+    const auto obstacle = rank ? rank : exposure(session);
     return obstacle ? decline(*obstacle, request) : RerunDecision{};
   }
   const bool may_ask = request.mode == RerunMode::ask || request.mode == RerunMode::standard;
   const bool at_terminal = request.terminal.input_is_terminal && request.terminal.errors_are_terminal;
   if (request.mode == RerunMode::ask || (may_ask && at_terminal)) {
     if (const auto obstacle = obstacle_in_run(session, request)) return decline(*obstacle, request);
+    if (input.was_read() && at_terminal) return decline({Kind::input, input.obstacle()}, request);
     if (const auto obstacle = obstacle_to_asking(request)) return decline({*obstacle}, request);
     return {RerunDecision::Kind::ask, {}, bisect_for(request)};
   }

@@ -13,7 +13,7 @@
 
 namespace cudadiag::supervise {
 
-// Returns the number of ranks in the job of this process; 1 if there are no other ranks.
+// Returns the number of ranks in the job of this process, or the least that it can be; 1 if there are no other ranks.
 int ranks_of_job();
 
 struct RerunObstacle {
@@ -28,6 +28,7 @@ struct RerunObstacle {
     several_nodes,
     mps,
     input,
+    descriptor,  // it names a descriptor that a rerun does not have
     not_isolated,
     no_folder,  // its working folder has been removed: during the run or, if `detail` is empty, before
     exposed,    // another user can replace the session's folder, so the rerun could write through links
@@ -43,9 +44,9 @@ struct RerunObstacle {
   };
   Kind kind = Kind::hung;
   std::string detail{};  // why the input cannot be read again, why cudadiag ended the run, what isolation lacks, the
-                         // signal or status that ended it, or the folder that is exposed or has been removed
+                         // signal or status that ended it, the folder that is exposed or has been removed, or the
+                         // name of the descriptor
   double seconds = 0;    // until it failed or ended
-  int number = 0;        // of ranks in the job
 };
 
 // Returns whether the run shares its GPU with other programs through MPS, as far as its recording, the environment and
@@ -77,8 +78,8 @@ struct RerunRequest {
 struct RerunDecision {
   enum class Kind { start, ask, decline };
   // The advice after a refusal: rerun the command, with or without isolation, get a dump from the job's next run, or
-  // record again in a folder that only the user can write to.
-  enum class Advice { bisect_isolated, bisect, once, other_folder };
+  // record again in a folder that only the user can write to, or with a file in place of a descriptor.
+  enum class Advice { bisect_isolated, bisect, once, other_folder, file };
   Kind kind = Kind::start;
   std::optional<RerunObstacle> obstacle{};  // why the command is not rerun
   Advice advice = Advice::bisect;           // also applies if the user declines

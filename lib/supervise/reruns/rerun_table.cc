@@ -244,6 +244,14 @@ bool confirms_with_dump(const Known& known) {
          wire::watch_by(known.session.manifest.watch_by) != wire::WatchBy::cupti && can_dump_while_recorded();
 }
 
+unsigned further_reruns(const Known& known) {
+  if (confirms_with_dump(known)) return 2;
+  const bool asserts = any_failure(known.analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.code == wire::cuda::kAssert && !failure.dumped;
+  });
+  return asserts && known.plan.options.device && !known.has_assertions && adds_proof(known) ? 1 : 0;
+}
+
 std::optional<std::uint64_t> bytes_to_save(const Analysis& analysis) {
   const auto failure = std::ranges::find_if(analysis.failures, is_access);
   if (failure == analysis.failures.end() || failure->candidates.empty()) return std::nullopt;

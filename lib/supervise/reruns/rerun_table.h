@@ -99,6 +99,10 @@ bool wants_reruns(const Known& known);
 // further ones necessary.
 unsigned planned_reruns(const Known& known);
 
+// Returns how many more reruns may follow the planned ones: if the driver crashes while it writes the dump, one without
+// a dump, and one that only gets it; if an assertion prints no text, one that gets a dump.
+unsigned further_reruns(const Known& known);
+
 // Returns whether the rerun that confirms should also leave a GPU core dump.
 bool confirms_with_dump(const Known& known);
 // Returns whether the rerun that confirms should also trace bad values.

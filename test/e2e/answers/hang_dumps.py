@@ -50,6 +50,18 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
             expect_in("Device  spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "report")
 
 
+def hang_of_one_rank_is_not_repeated(machine):
+    machine.environment.update(RANK="1", WORLD_SIZE="2")
+    for mode in (["--on-hang=dump"], ["--rerun=ask"]):
+        result = machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", *mode])
+        expect_in("cudadiag: the command was not rerun, because it is one rank of a job; to get a GPU core dump from the next run of the "
+                  "job, put this in front of each rank's command: cudadiag run --once --hang-after SECONDS --\n", result.stderr, str(mode))
+        expect_in("cudadiag run --once --hang-after SECONDS in front of each rank's command shows it", " ".join(result.stderr.split()), "fix")
+        for text in (result.stderr, machine.cudadiag("report", "-v").stdout):
+            assert "bisect" not in text, text
+        expect([each["name"] for each in machine.report()["passes"]], ["record"], "passes")
+
+
 def bisect_of_a_hang_succeeds_if_a_dump_shows_its_kernel(machine):
     for dump, status in (("running", 0), ("idle", 1)):
         command = program("hangs_twice.py", stuck(machine, "kernel")[0], DATA / f"gpucore/{dump}.nvcudmp.gz")

@@ -6,7 +6,7 @@ import signal
 
 import targets
 from counted_changes import Place, lines_of
-from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import DATA, FAULT, SANITIZER_IS_HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
 from isolation import _needs_overlays
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
@@ -27,7 +27,8 @@ def bisect_proves_what_was_recorded(machine):
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())
     again = expect_success(bisect(machine, folder))
-    expect_in("a rerun would add nothing: the failure is already proven; for more evidence, use: --sanitize, --save-launch, --save-inputs, --origin\n",
+    expect_in("a rerun would add nothing: the failure is already proven; for more evidence, use: "
+              f"{'--sanitize, ' * SANITIZER_IS_HERE}--save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second run")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
     expect_in("already proven; the session has no GPU core dump for cuda-gdb to read;", asked.stderr,

@@ -51,7 +51,7 @@ def _expect_once(machine, *kinds, reached=False, written=False, ways=None):
             else:
                 expect_in("not confirmed: a rerun", result.stderr, kind)
                 expect_in("was kept from", result.stderr, kind)
-                expect_in("; to allow it: cudadiag bisect\n", result.stderr, kind)
+                expect_in("; to allow it: cudadiag bisect --no-device-pass", result.stderr, kind)
 
 
 def _has_private_network(machine):
@@ -344,7 +344,7 @@ def rerun_that_can_have_no_network_says_so(machine):
     machine.wrapper = program("without_namespaces.py")
     machine.plan(AGAIN)
     result = rerun(machine, *program("harmless.py", "talks_over_tcp"))
-    expect_in(" (a private network is not allowed here); to allow it: cudadiag bisect\n", result.stderr, "message")
+    expect_in(" (a private network is not allowed here); to allow it: cudadiag bisect --no-device-pass", result.stderr, "message")
     expect([each["name"] for each in machine.report()["passes"]], ["record", "confirm"], "passes")
 
 

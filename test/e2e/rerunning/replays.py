@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import DATA, SANITIZER_IS_HERE, expect, expect_in, expect_success, skip
+from harness import DATA, SANITIZER_IS_HERE, expect, expect_in, expect_success, program, skip
 from saved_launches import bisect_launch, change_launch, contents_of, description_of, replay_launch, save_launch
 from targets import marked_line
 
@@ -492,6 +492,16 @@ END
     expect(refused.returncode, 125, "status")
     expect_in("--sanitize: expected one of memcheck, racecheck, initcheck, synccheck, got nonsense", refused.stderr,
               "message")
+
+
+def saving_is_suggested_only_if_it_can_add_a_launch(machine):
+    machine.plan("")
+    machine.run(*program("refused_launch.py"), options=["-o", "refused"])
+    expect_in("; the session has no failed GPU work\n", machine.cudadiag("replay", "-o", "refused").stderr, "a refused launch")
+    save_launch(machine, "through")
+    again = machine.cudadiag("bisect", "--no-device-pass").stderr
+    expect_in("a rerun would add nothing: the failure is already proven", again, "after the launch was saved")
+    assert "--save-launch" not in again, again
 
 
 def sanitizer_that_is_not_there_is_named(machine):

@@ -331,7 +331,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     expect("could have been running" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
-    expect_in("interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect"
+    expect_in("interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect --show-rerun"
               "  # not isolated: it can write files\n", rest, "message")
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
 

@@ -1,5 +1,6 @@
 """Reasons against rerunning a command without asking. Each function's name says what it tests."""
 
+import json
 import os
 import pathlib
 import signal
@@ -182,13 +183,40 @@ def one_rank_of_a_job_is_not_repeated(machine):
         machine.environment[size], machine.environment[rank] = "8", "3"
         machine.runs.unlink(missing_ok=True)
         refused = rerun(machine, *program("probe.py"))
-        expect_in("cudadiag: the command was not rerun, because it is one of 8 ranks of a job; to get a GPU core dump from the next "
+        expect_in("cudadiag: the command was not rerun, because it is one rank of a job; to get a GPU core dump from the next "
                   "run of the job, put this in front of each rank's command: cudadiag run --once --\n", refused.stderr, "message")
         expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
         shown = machine.cudadiag("report").stdout
         expect_in("cudadiag run --once -- COMMAND\n", shown, "next command")
         expect("bisect" in shown, False, f"a rerun of one rank in {shown}")
         del machine.environment[size], machine.environment[rank]
+    machine.environment["RANK"] = "3"
+    expect_in("because it is one rank of a job; ", rerun(machine, *program("probe.py")).stderr, "a rank without the number of ranks")
+
+
+def command_that_names_a_descriptor_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    run = [*machine.command("run", "--rerun=always", "--"), *program("probe.py")]
+    said = machine.plain("bash", "-c", '"$@" <(echo words)', "bash", *run).stderr
+    expect_in("cudadiag: the command was not rerun, because a rerun cannot read /dev/fd/63, which only the first run had. To prove "
+              "this and find the cause, run it again with a file in place of /dev/fd/63\n", said, "message")
+    assert "bisect" not in machine.cudadiag("report", "-v").stdout
+    expect_in("not rerun, because the command reads /dev/fd/63, which only the first run had; record the command again with a file "
+              "in its place\n", machine.cudadiag("bisect").stderr, "bisect")
+
+
+def advice_has_the_options_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    given = ["--keep-core", "--repeat", "3", "--hang-after", "600"]
+    said = machine.run(*program("probe.py"), options=["--rerun=ask", *given]).stderr
+    for text in (said, machine.cudadiag("report").stdout, machine.cudadiag("report", "-v").stdout):
+        expect_in("cudadiag bisect --keep-core --repeat=3", text.replace(str(session_of(machine).resolve()) + " ", ""), "command")
+        assert "hang-after" not in text, text
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.cudadiag("bisect", "--no-device-pass", "--time-limit", "30")
+    kept = json.loads((session_of(machine) / "manifest.json").read_text())
+    expect((kept["options"], kept["rerun_options"]), (["run", "--rerun=ask", "--keep-core", "--repeat=3", "--hang-after=600"],
+           ["--no-device-pass", "--time-limit=30"]), "options after another command")
 
 
 def program_at_a_terminal_is_not_repeated(machine):
@@ -220,7 +248,7 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     os.write(writer, b"words")
     result = rerun(machine, *program("probe.py"), stdin=source)
     _expect_refused(machine, result, "its input is a pipe that cannot be read again", isolated=True)
-    expect_in("cudadiag bisect --isolated <INPUT", result.stderr, "the command, which needs a terminal")
+    expect_in("cudadiag bisect --no-device-pass --isolated <INPUT", result.stderr, "the command, which needs a terminal")
     machine.runs.unlink()
     forced = rerun(machine, *program("probe.py"), options=["--rerun=always"], stdin=source)
     expect_in("the rerun gets no input, because its input is a pipe that cannot be read again", forced.stderr, "forced")
@@ -312,7 +340,7 @@ def nothing_is_repeated_unasked_where_another_user_can_replace_the_session(machi
         expect(by_hand.returncode, 125, f"status of bisect {session}")
         expect_in(f"not rerun, because {refusal}; record the command again in a folder that only you can write to: ", by_hand.stderr, "bisect")
         shown = " ".join(machine.cudadiag("report", *session).stdout.split())
-        expect(("Next cudadiag run -o FOLDER -- " in shown, "cudadiag bisect" in shown), (True, False), shown)
+        expect(("Next cudadiag run --rerun=auto --no-device-pass -o FOLDER -- " in shown, "cudadiag bisect" in shown), (True, False), shown)
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes after bisect")
     expect_in(f"all users can write to {machine.state} and replace a session while it is being written", result.stderr, "warning")
     machine.state.chmod(0o1777)  # the sticky bit keeps others from renaming

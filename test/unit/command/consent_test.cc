@@ -70,8 +70,10 @@ TEST_CASE("the question and the announcement say how many reruns, how long they 
   CHECK(announcement(outlook) ==
         "running the command again to prove this: usually 2 runs, about 6 s each; it changes no files (turn off: "
         "--rerun=never)");
-  CHECK(question({1, 5.2, "to prove this", "", "", true}) ==
+  CHECK(question({1, 5.2, "to prove this", "", "", 2}) ==
         "Run it again to prove this? Usually 1 or 2 runs, about 6 s each.");
+  CHECK(question({1, 5.2, "to prove this", "", "", 3}) ==
+        "Run it again to prove this? Usually 1 to 3 runs, about 6 s each.");
   CHECK(question({1, 0.3, "to prove this", ""}) == "Run it again to prove this? Usually 1 run, under a second.");
   CHECK(question({1, 0.3, "to prove this", "", "it can harm others"}) ==
         "Run it again to prove this? Usually 1 run, under a second. But it can harm others.");

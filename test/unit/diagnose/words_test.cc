@@ -48,9 +48,25 @@ TEST_CASE("bytes that cannot be shown are escaped so that a shell reads them bac
 }
 
 TEST_CASE("the command that reruns a recording names the input that the user must supply") {
-  CHECK(bisect_command("/s", false) == "cudadiag bisect /s");
-  CHECK(bisect_command("/a b", false, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
-  CHECK(bisect_command("/s", true, "--values") == "cudadiag bisect /s --values <INPUT");
+  CHECK(bisect_command("/s", false, {}) == "cudadiag bisect /s");
+  CHECK(bisect_command("/a b", false, {}, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
+  CHECK(bisect_command("/s", true, {}, "--values") == "cudadiag bisect /s --values <INPUT");
+}
+
+TEST_CASE("a suggested command has the options of the first one, unless new ones replace them") {
+  CHECK(bisect_command("", false, {"--repeat=5", "--save-launch"}) == "cudadiag bisect --repeat=5 --save-launch");
+  CHECK(bisect_command("", false, {"--repeat=5", "--save-launch"}, "--isolated --repeat 20") ==
+        "cudadiag bisect --save-launch --isolated --repeat 20");
+  CHECK(bisect_command("", false, {"--sanitize"}, "--sanitize") == "cudadiag bisect --sanitize");
+  CHECK(record_command({"races", "--watch=a b.py:3"}, {"./x", "y z"}, true, "-o FOLDER") ==
+        "cudadiag races '--watch=a b.py:3' -o FOLDER -- ./x 'y z' <INPUT");
+  CHECK(record_command({}, {"./x"}, false) == "cudadiag run -- ./x");
+}
+
+TEST_CASE("a descriptor in a command is one that only the first run had") {
+  CHECK(descriptor_in({"./x", "--input=/dev/fd/63"}) == "/dev/fd/63");
+  CHECK(descriptor_in({"/proc/self/fd/3"}) == "/proc/self/fd/3");
+  CHECK(descriptor_in({"./x", "/dev/fd/0", "/dev/fd/", "sh -c 'cat /dev/fd/3 3<file'", "/dev/fd/3x"}).empty());
 }
 
 }  // namespace words_test

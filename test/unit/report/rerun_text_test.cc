@@ -72,6 +72,44 @@ TEST_CASE("after an isolated rerun, an isolated one is suggested") {
   CHECK(first_sentence(1, line).ends_with("to prove it: cudadiag bisect 7 --isolated --time-limit SECONDS"));
 }
 
+TEST_CASE("after a rerun that files of the first run may have prevented, an isolated one is suggested") {
+  PassLine line;
+  line.outcome = "ended before it reached this call";
+  line.judged = analyse::Rerun::Outcome::not_reached;
+  Diagnosis before = python_report();
+  before.session = "7";
+  TextOptions options;
+  options.isolates = true;
+  const auto ending = [&] { return RerunText(before, options).finish(after(1, line)).front().text; };
+  CHECK(
+      ending().ends_with("[bracketed]; files of the first run may be in its way; to prove it: cudadiag bisect 7 "
+                         "--isolated"));
+  options.isolates = false;
+  CHECK(ending().ends_with("[bracketed]"));
+}
+
+TEST_CASE("an isolated rerun is suggested if files of the first run may be in the way of one that was not isolated") {
+  Diagnosis report = python_report();
+  report.session = "/s";
+  TextOptions options;
+  const auto suggests = [&] {
+    return write_text(report, options).find("Next    cudadiag bisect /s --keep-core --isolated  # ") !=
+           std::string::npos;
+  };
+  report.rerun_options = {"--keep-core"};
+  report.passes.push_back({session::PassKind::confirm, "ended before it reached this call", 3, 0, 0});
+  report.passes.back().judged = analyse::Rerun::Outcome::not_reached;
+  CHECK_FALSE(suggests());
+  options.isolates = true;
+  CHECK(suggests());
+  report.passes.back().isolated = true;
+  CHECK_FALSE(suggests());
+  // A rerun does not have this descriptor.
+  report.passes.back().isolated = false;
+  report.command = {"python", "/dev/fd/63"};
+  CHECK_FALSE(suggests());
+}
+
 TEST_CASE("after the reruns, only the rows that changed are printed") {
   Diagnosis proven = device_report();
   proven.passes.push_back({session::PassKind::confirm, "proven", 3, 0, 0});

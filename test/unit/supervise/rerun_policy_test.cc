@@ -236,6 +236,8 @@ TEST_CASE("one rank of a job is not repeated") {
   };
   CHECK(ranks({{"WORLD_SIZE", "8"}, {"RANK", "3"}}) == 8);
   CHECK(ranks({{"WORLD_SIZE", "8"}}) == 1);  // the launcher of the ranks
+  CHECK(ranks({{"RANK", "3"}}) == 4);        // the least that it can be
+  CHECK(ranks({{"RANK", "0"}}) == 1);
   CHECK(ranks({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}) == 1);
   CHECK(ranks({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}}) == 4);
   CHECK(ranks({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}) == 1);  // a batch script
@@ -248,7 +250,9 @@ TEST_CASE("one rank of a job is not repeated") {
   CHECK_FALSE(obstacle(session));
   session.manifest.ranks = 8;
   CHECK(obstacle(session) == Kind::one_rank);
-  CHECK(found_in(session).number == 8);
+  session.manifest.hang = 60;
+  CHECK(obstacle(session) == Kind::one_rank);
+  session.manifest.hang.reset();
   session.manifest.ranks = 1;
   const Environment nodes(Variables{{"SLURM_JOB_NUM_NODES", "2"}});
   CHECK(obstacle(session) == Kind::several_nodes);

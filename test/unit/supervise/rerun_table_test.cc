@@ -39,7 +39,9 @@ TEST_CASE("a failure that is not proven calls for reruns") {
   CHECK(wants_reruns(considered.known()));
   CHECK(planned_reruns(considered.known()) == 1);  // it waits for the operation and leaves a core dump
   CHECK(confirms_with_dump(considered.known()));
+  CHECK(further_reruns(considered.known()) == 2);
   considered.plan.options.device = false;
+  CHECK(further_reruns(considered.known()) == 0);
   CHECK(planned_reruns(considered.known()) == 1);
   CHECK_FALSE(confirms_with_dump(considered.known()));
 }
@@ -55,6 +57,7 @@ TEST_CASE("a rerun that confirms leaves no dump if CUPTI must observe it, or if 
   CHECK(planned_reruns(considered.known()) == 2);
   const session::Session asserted = failing_session(2, 710);
   CHECK_FALSE(confirms_with_dump(Considered(asserted).known()));
+  CHECK(further_reruns(Considered(asserted).known()) == 1);
 }
 
 TEST_CASE("a dump is requested after a failed assertion only if no rerun printed it") {
