@@ -13,7 +13,7 @@
 #include <memory>
 #include <set>
 
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "report/text_layout.h"
 #include "wire/area.h"
 

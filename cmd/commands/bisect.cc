@@ -13,7 +13,7 @@
 #include "commands/commands.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "run/rerun_speech.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"

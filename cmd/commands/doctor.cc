@@ -26,7 +26,7 @@
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/namespaces.h"
 #include "launch/libraries.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "run/gpu_checks.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit_programs.h"

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "command_line.h"
 #include "commands/commands.h"
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/report_context.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "base/demangle.h"
 #include "base/files.h"
 #include "base/text.h"

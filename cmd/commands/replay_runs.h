@@ -11,7 +11,7 @@
 #include "replay/launch_folder.h"
 #include "replay/player.h"
 #include "replay/verdict.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "supervise/reruns/replays.h"
 
 namespace cudadiag::command {

@@ -5,7 +5,7 @@
 #include "report/writers.h"
 #include "session/session.h"
 #include "shared_options.h"
-#include "supervise/recording.h"
+#include "supervise/record_pass.h"
 
 namespace cudadiag::command {
 

@@ -16,10 +16,10 @@
 #include <utility>
 
 #include "diagnose/words.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "report/finding_text.h"
 #include "report/rerun_text.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit_programs.h"
 #include "terminal.h"

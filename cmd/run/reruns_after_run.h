@@ -7,7 +7,7 @@
 #include "launch/standard_descriptors.h"
 #include "run/run_report.h"
 #include "shared_options.h"
-#include "supervise/recording.h"
+#include "supervise/record_pass.h"
 
 namespace cudadiag::command {
 

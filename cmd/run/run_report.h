@@ -12,7 +12,7 @@
 #include "launch/signals.h"
 #include "run/failure_sinks.h"
 #include "shared_options.h"
-#include "supervise/recording.h"
+#include "supervise/record_pass.h"
 
 namespace cudadiag::command {
 

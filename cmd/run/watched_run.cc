@@ -26,7 +26,7 @@
 #include "run/run_report.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/run_watch.h"

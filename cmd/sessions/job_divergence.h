@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/ranks.h"
 #include "sessions/job_sessions.h"
 

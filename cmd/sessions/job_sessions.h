@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/collective_kernels.h"
-#include "analyse/rank_divergence.h"
+#include "analyse/communicator_divergence.h"
+#include "analyse/kernel_divergence.h"
 #include "base/result.h"
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/ranks.h"
 #include "diagnose/session_state.h"
 

@@ -26,7 +26,7 @@
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "report/finding_text.h"
 #include "session/plain_file.h"
 #include "session/session_trust.h"

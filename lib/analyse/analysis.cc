@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "analyse/cuda_errors.h"
 #include "analyse/earlier_failed_calls.h"
+#include "analyse/error_codes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"

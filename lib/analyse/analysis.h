@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "analyse/collective_kernels.h"
+#include "analyse/communicator_divergence.h"
 #include "analyse/failure.h"
 #include "analyse/grade.h"
+#include "analyse/kernel_divergence.h"
 #include "analyse/notes.h"
-#include "analyse/rank_divergence.h"
 #include "analyse/rerun_results.h"
 #include "session/session.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/process_ending.h"
 #include "analyse/recorded_memory.h"

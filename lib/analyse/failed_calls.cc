@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/cuda_errors.h"
 #include "analyse/earlier_failed_calls.h"
+#include "analyse/error_codes.h"
 #include "analyse/process_ending.h"
 #include "analyse/stream_history.h"
 #include "session/process_record.h"

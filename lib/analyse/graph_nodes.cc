@@ -8,7 +8,7 @@
 
 #include "analyse/site_keys.h"
 #include "wire/cuda_codes.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 #include "wire/operation.h"
 
 namespace cudadiag::analyse {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analyse/collective_kernels.h"
-#include "analyse/rank_divergence.h"
+#include "analyse/communicator_divergence.h"
+#include "analyse/kernel_divergence.h"
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 

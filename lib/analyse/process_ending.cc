@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {

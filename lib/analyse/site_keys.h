@@ -16,7 +16,7 @@ class SiteKeys {
 
   // Returns 0 for an unknown site.
   wire::site_key::Key of_site(std::uint32_t site) const;
-  // Like of_site(), but ignores the native stack. Sites of the Python hook have none (lib/record/python/python_hook.h),
+  // Like of_site(), but ignores the native stack. Sites of the Python hook have none (lib/record/python/hook_loader.h),
   // so this key also matches in a run with the hook.
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
   // Returns the key of the program's own lines that lead to this kernel, ignoring libraries between them. Returns 0 if

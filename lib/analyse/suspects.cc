@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/stale_pointers.h"
 #include "wire/cuda_codes.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::analyse {
 namespace {

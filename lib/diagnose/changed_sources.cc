@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
 

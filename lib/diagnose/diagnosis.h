@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "diagnose/compiled_code.h"
 #include "diagnose/facts/report_model.h"
+#include "diagnose/torch_compile.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/tool_results.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "session/user_or_library.h"
 #include "wire/hash.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "analyse/rank_divergence.h"
+#include "analyse/communicator_divergence.h"
 #include "evidence/flight_dump.h"
 
 namespace cudadiag::diagnose {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyse/forward_launches.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 
 namespace cudadiag::diagnose {

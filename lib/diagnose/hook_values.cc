@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyse/rerun_results.h"
-#include "diagnose/lines.h"
-#include "session/pass_files.h"
+#include "diagnose/line_resolver.h"
+#include "session/saved_results.h"
 #include "session/session.h"
 
 namespace cudadiag::diagnose {

@@ -7,7 +7,7 @@
 #include "analyse/stream_history.h"
 #include "base/demangle.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

@@ -11,10 +11,10 @@
 #include "analyse/rerun_window.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/tool_findings.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 
 namespace cudadiag::diagnose {
 namespace {

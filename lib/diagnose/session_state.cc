@@ -6,7 +6,7 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/dump_candidates.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 
 namespace cudadiag::diagnose {
 

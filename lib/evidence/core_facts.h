@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "evidence/core_tables.h"
 #include "evidence/device_code.h"
-#include "evidence/dump_tables.h"
 
 namespace cudadiag::evidence {
 

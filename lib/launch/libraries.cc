@@ -23,7 +23,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "session/user_or_library.h"
 #include "wire/environment.h"
 #include "wire/library_mark.h"

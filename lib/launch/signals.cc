@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/processes.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 
 namespace cudadiag::launch {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "launch/isolation/syscall_judge.h"
 #include "launch/process_tree.h"
+#include "launch/rerun_supervisor.h"
 #include "launch/signals.h"
-#include "launch/supervisor.h"
 
 namespace cudadiag::launch {
 namespace {

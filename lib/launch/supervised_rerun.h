@@ -18,7 +18,7 @@
 #include "base/processes.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/seen_path.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "session/session.h"
 
 namespace cudadiag::launch {

@@ -19,7 +19,7 @@
 #include "record/collectives.h"
 #include "record/libc_substitutes.h"
 #include "record/output/area_map.h"
-#include "record/process.h"
+#include "record/process_life.h"
 #include "record/python/refused_allocations.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
@@ -124,7 +124,7 @@ class Inside {
   if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
 }
 
-// ---- forks: see process.h
+// ---- forks: see process_life.h
 
 forks::Origin g_origin;             // set in a forked child of a process that uses CUDA; otherwise, `parent` is null
 std::atomic<bool> g_tried;          // whether the process has tried to create its recorder

@@ -393,7 +393,7 @@ void Recorder::module_loaded(const CUpti_ResourceData& data) {
   module_images_.save({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
 }
 
-// ---- forks (record/process.h)
+// ---- forks (record/process_life.h)
 
 std::uint32_t Recorder::note_fork(ThreadState& thread, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;

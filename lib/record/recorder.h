@@ -13,8 +13,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/callback_source.h"
 #include "record/calls/blocking_calls.h"
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/calls/failure_recorder.h"
 #include "record/calls/failures.h"
 #include "record/calls/launch_parameters.h"
@@ -31,11 +32,10 @@
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
 #include "record/output/module_images.h"
-#include "record/process.h"
-#include "record/python/python_hook.h"
+#include "record/process_life.h"
+#include "record/python/hook_loader.h"
 #include "record/python/refused_allocations.h"
 #include "record/rerun/window.h"
-#include "record/watched_calls.h"
 #include "wire/environment.h"
 #include "wire/error.h"
 
@@ -94,7 +94,7 @@ class Recorder {
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
     if (!operations_.frozen()) graphs_.node(thread, id, data);
   }
-  // Call this once the Python hook can find the recorder (python_hook.h).
+  // Call this once the Python hook can find the recorder (hook_loader.h).
   void ask_python() {
     if (options_.hook && options_.record.python_stacks)
       hook_.ask(interner_, window_, operations_.failures(), operations_.exclusive_wait());
@@ -139,8 +139,8 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (record/process.h). It records only what refused_in_child() and leave_runtime_call()
-  // report.
+  // Starts a recorder in the child (record/process_life.h). It records only what refused_in_child() and
+  // leave_runtime_call() report.
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 

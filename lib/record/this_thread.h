@@ -20,7 +20,7 @@ struct alignas(64) ThisThread {
   bool inside;                     // inside the recorder; driver calls made meanwhile are not recorded
   bool quiet;                      // in the Python hook's own CUDA calls, which are not recorded either
   bool passing;                    // meanwhile, no operation of another thread may begin to run alone
-  bool hooked;                     // in an operator that the Python hook called (python_hook.h)
+  bool hooked;                     // in an operator that the Python hook called (hook_loader.h)
   bool explained;                  // the driver has explained the current call (failures.h)
   bool withheld;                   // the call is not passed to the driver, and returns success (node_saver.h)
   std::uint8_t looked_up;          // number of driver functions looked up (runtimes.h), at most 255

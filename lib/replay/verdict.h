@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "replay/saved_launch.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 
 namespace cudadiag::replay {
 

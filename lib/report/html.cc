@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"

@@ -1,7 +1,7 @@
 // Writes the report as JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/words.h"
-#include "report/json_values.h"
+#include "report/json_schema.h"
 #include "report/writers.h"
 #include "session/session.h"
 

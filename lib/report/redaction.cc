@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "base/json_limits.h"
-#include "report/json_values.h"
+#include "report/json_schema.h"
 
 namespace cudadiag::report {
 

@@ -13,7 +13,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
-#include "report/json_values.h"
+#include "report/json_schema.h"
 #include "report/redaction.h"
 #include "report/stack_text.h"
 #include "report/writers.h"

@@ -9,8 +9,8 @@
 #include <map>
 #include <optional>
 
-#include "analyse/cuda_errors.h"
-#include "diagnose/communicator_groups.h"
+#include "analyse/error_codes.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/failure/tool_findings.h"
 #include "diagnose/ranks.h"
 #include "diagnose/report_context.h"

@@ -189,7 +189,7 @@ class LogWriter : public RingReader {
   base::Error failure_;
 };
 
-// Adds operations from a full log to a process's record (see logged_history.cc).
+// Adds operations from a full log to a process's record (see full_log_join.cc).
 void join_log(LogReader& log, ProcessRecord& record);
 // Finds the logs of these processes in a pass folder, and adds them to the processes' records.
 void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes);

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "session/json_values.h"
+#include "session/json_fields.h"
 #include "session/plain_file.h"
 #include "wire/rerun.h"
 

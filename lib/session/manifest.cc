@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "session/json_values.h"
+#include "session/json_fields.h"
 #include "session/session.h"
 
 namespace cudadiag::session {

@@ -178,7 +178,7 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   AutogradState origin;
-  // The full log provides these fields (session/logged_history.cc). Without a log, they are 0 and false. An unknown
+  // The full log provides these fields (session/full_log_join.cc). Without a log, they are 0 and false. An unknown
   // value is 0 too.
   bool logged = false;         // the operation comes from the log, so its neighbours may be missing here
   std::uint32_t recorded = 0;  // for event waits and syncs: 1 + index in `operations` of the event's record

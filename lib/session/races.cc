@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "session/json_values.h"
+#include "session/json_fields.h"
 
 namespace cudadiag::session {
 namespace {

@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "base/files.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "wire/pass_files.h"

@@ -34,9 +34,9 @@
 
 #include "base/result.h"
 #include "session/hook_output.h"
-#include "session/pass_files.h"
 #include "session/process_record.h"
 #include "session/races.h"
+#include "session/saved_results.h"
 
 namespace cudadiag::session {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "wire/area.h"
 #include "wire/pass_files.h"
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::session {
 

@@ -14,8 +14,8 @@
 #include "evidence/core_facts.h"
 #include "evidence/elf_image.h"
 #include "sass/kernel_accesses.h"
-#include "session/pass_files.h"
 #include "session/races.h"
+#include "session/saved_results.h"
 #include "session/session_writer.h"
 
 namespace cudadiag::supervise {

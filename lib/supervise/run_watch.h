@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "launch/arena.h"
-#include "launch/process.h"
 #include "launch/signals.h"
+#include "launch/spawn.h"
 #include "supervise/full_log_collector.h"
 #include "supervise/race_watch.h"
 #include "supervise/stall_watch.h"

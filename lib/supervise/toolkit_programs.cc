@@ -18,8 +18,8 @@
 #include "evidence/debugger_text.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
-#include "launch/process.h"
 #include "launch/process_tree.h"
+#include "launch/spawn.h"
 
 namespace cudadiag::supervise {
 namespace {

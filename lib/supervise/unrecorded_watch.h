@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/process.h"
-#include "supervise/recording.h"
+#include "launch/spawn.h"
+#include "supervise/record_pass.h"
 
 namespace cudadiag::supervise {
 

@@ -1,5 +1,5 @@
 // Constants and traits of CUDA's error codes, from the table in cuda_codes.def. Each question about a code is asked
-// here; analyse/cuda_errors.h has the codes' names and meanings.
+// here; analyse/error_codes.h has the codes' names and meanings.
 #pragma once
 
 #include <cstdint>

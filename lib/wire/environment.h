@@ -78,7 +78,7 @@ inline constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},  // t
 namespace cudadiag::wire {
 
 enum class Markers { sparse, dense, off };
-// `automatic`: the recorder chooses (record/watched_calls.h).
+// `automatic`: the recorder chooses (record/callback_source.h).
 enum class WatchBy { automatic, cupti, hooks };
 
 struct RecordOptions {

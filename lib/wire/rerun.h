@@ -200,7 +200,7 @@ namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
 // The suffix of the folder with a saved failing call: call.json and inputs.safetensors
-// (lib/python/cudadiag_hook/suspect_lines/inputs.py).
+// (lib/python/cudadiag_hook/suspect_lines/failing_call.py).
 inline constexpr const char* kInputsSuffix = ".inputs";
 inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "wire/hash.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 #include "wire/operation.h"
 
 namespace cudadiag::wire::site_key {

@@ -4,7 +4,7 @@
 #include "report/redaction.h"
 #include "session/area_reader.h"
 #include "session/hook_output.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

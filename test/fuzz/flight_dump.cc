@@ -1,6 +1,6 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
-#include "analyse/rank_divergence.h"
-#include "diagnose/communicator_groups.h"
+#include "analyse/communicator_divergence.h"
+#include "diagnose/communicator_divergence.h"
 #include "diagnose/flight_rank.h"
 
 using namespace cudadiag;

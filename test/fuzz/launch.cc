@@ -9,7 +9,7 @@
 #include "replay/placement.h"
 #include "replay/saved_launch.h"
 #include "replay/verdict.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 
 using namespace cudadiag;
 using namespace cudadiag::replay;

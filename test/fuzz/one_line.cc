@@ -7,7 +7,7 @@
 #include "record/rerun/window.h"
 #include "record/this_thread.h"
 #include "session/session_folders.h"
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 
 using namespace cudadiag;
 

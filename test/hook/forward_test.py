@@ -49,7 +49,7 @@ class Behind(unittest.TestCase):
     def test_the_waiting_stack_is_looked_for_once_in_a_backward_pass(self):
         names, found = {}, []
         exec(compile("import sys\ndef backward():\n    return sys._getframe()", "/torch/autograd/__init__.py", "exec"), names)
-        waiting, places = {1: names["backward"]()}, Hook().load().forward_places.ForwardPlaces()
+        waiting, places = {1: names["backward"]()}, Hook().load().operator_places.ForwardPlaces()
 
         class Asks(Scale):
             @staticmethod

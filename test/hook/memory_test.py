@@ -34,7 +34,7 @@ def holds(size):
 class Memory(unittest.TestCase):
     def setUp(self):
         self.hook = Hook().begin()
-        self.memory = self.hook.package.memory
+        self.memory = self.hook.package.allocator_snapshot
 
     def test_holders_are_put_together_by_their_stacks(self):
         about = self.memory.summary(SNAPSHOT, 0)

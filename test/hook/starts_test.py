@@ -158,13 +158,13 @@ class Starts(unittest.TestCase):
         self.addCleanup(waits.set)
         thread, held = starts()
         self.assertIsNone(held(), "a frame was kept")
-        self.assertEqual(len(hook.package.starts.starts.kept), 1)
+        self.assertEqual(len(hook.package.thread_starts.starts.kept), 1)
         waits.set()
         thread.join()
         by_a_pool(1)
         del thread
         gc.collect()
-        self.assertEqual((hook.package.starts.starts.kept, hook.notes), ({}, []))
+        self.assertEqual((hook.package.thread_starts.starts.kept, hook.notes), ({}, []))
 
     def test_what_a_start_raises_is_the_programs(self):
         self.hook().end()

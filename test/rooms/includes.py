@@ -50,8 +50,8 @@ IN_RECORDER = {
 # The only includes that may close a circle: of calls in both directions, and of a rerun with its watch.
 MAY_CLOSE = {
     ("lib/record/rerun/node_saver", "lib/record/rerun/exclusive_wait"),
-    ("lib/record/python/python_hook", "lib/record/rerun/exclusive_wait"),
-    ("lib/record/python/python_hook", "lib/record/calls/failures"),
+    ("lib/record/python/hook_loader", "lib/record/rerun/exclusive_wait"),
+    ("lib/record/python/hook_loader", "lib/record/calls/failures"),
     ("lib/supervise/reruns/rerun", "lib/supervise/reruns/rerun_watch"),
 }
 
@@ -81,8 +81,8 @@ TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n",
 THIRD_PARTY = re.compile(
     r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
-# A wrapper that only the .cc files of its own room may include.
-WRAPPER = "json_values.h"
+# Wrappers that only the .cc files of their own room may include.
+WRAPPERS = ("json_fields.h", "json_schema.h")
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
     r"(sys|linux|asm|arpa|netinet)/[a-z_0-9]+\.h$|"
@@ -138,7 +138,7 @@ def complaints_about_own(room, file, name):
         yield f'includes "{name}": nothing includes cmd'
     elif other not in MAY_INCLUDE or "/" not in name:
         yield f'includes "{name}": a path that starts with a room is wanted'
-    elif name.endswith("/" + WRAPPER) and (other != room or file.suffix == ".h"):
+    elif name.endswith(WRAPPERS) and (other != room or file.suffix == ".h"):
         yield f'includes "{name}": it is for the .cc files of its room alone'
     elif other == "record" and room != "record":
         yield f'includes "{name}": nothing outside uses the recorder'
@@ -153,7 +153,7 @@ def complaints_about_foreign(room, file, name):
         yield f"includes <{name}>: wire knows the standard library alone"
     elif room == "record" and not any(kind.match(name) for kind in (STANDARD, LIBC, CUDA)) and name != "unwind.h":
         yield f"includes <{name}>: the recorder knows the standard library, libc, CUDA headers and libgcc's unwinder"
-    elif room not in ("record", "cmd") and file.suffix == ".h" and file.name != WRAPPER and THIRD_PARTY.match(name):
+    elif room not in ("record", "cmd") and file.suffix == ".h" and file.name not in WRAPPERS and THIRD_PARTY.match(name):
         yield f"includes <{name}>: third-party headers stay out of lib headers"
 
 

@@ -25,8 +25,8 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.complaints("lib/record/a.cc", "#include <cupti.h>\n#include <sys/mman.h>\n"), [])
         self.assertEqual(self.complaints("lib/record/a.cc", "#include <unwind.h>\n"), [])
         self.assertEqual(self.complaints("lib/report/json.cc", "#include <nlohmann/json.hpp>\n"), [])
-        self.assertEqual(self.complaints("lib/report/json_values.h", "#include <nlohmann/json.hpp>\n"), [])
-        self.assertEqual(self.complaints("lib/report/json.cc", '#include "report/json_values.h"\n'), [])
+        self.assertEqual(self.complaints("lib/report/json_schema.h", "#include <nlohmann/json.hpp>\n"), [])
+        self.assertEqual(self.complaints("lib/report/json.cc", '#include "report/json_schema.h"\n'), [])
 
     def test_rooms(self):
         self.assert_refused("lib/session/a.cc", '#include "analyse/analysis.h"\n', "session may include base, wire")
@@ -50,7 +50,7 @@ class Includes(unittest.TestCase):
                 'cmd/terminal.h: includes "sessions/choice.h": the command may include no folder'])
 
     def test_folders_of_the_recorder(self):
-        self.assert_refused("lib/record/output/a.cc", '#include "record/calls/calls.h"\n', "record/output may include no other folder")
+        self.assert_refused("lib/record/output/a.cc", '#include "record/calls/call_rules.h"\n', "record/output may include no other folder")
         self.assert_refused("lib/record/memory/a.h", '#include "record/hooks/hooks.h"\n', "may include calls, graphs, operations, output")
         self.assert_refused("lib/record/graphs/a.cc", '#include "record/recorder.h"\n', "record/graphs may include")
         self.assertEqual(self.complaints("lib/record/output/a.cc", '#include "record/driver_api.h"\n'), [])
@@ -78,8 +78,8 @@ class Includes(unittest.TestCase):
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
         self.assert_refused("lib/record/a.cc", "#include <libunwind.h>\n", "the recorder knows")
         self.assert_refused("lib/report/a.h", "#include <nlohmann/json.hpp>\n", "stay out of lib headers")
-        self.assert_refused("lib/report/a.h", '#include "report/json_values.h"\n', "of its room alone")
-        self.assert_refused("lib/report/a.cc", '#include "session/json_values.h"\n', "of its room alone")
+        self.assert_refused("lib/report/a.h", '#include "report/json_schema.h"\n', "of its room alone")
+        self.assert_refused("lib/report/a.cc", '#include "session/json_fields.h"\n', "of its room alone")
 
     def test_analyses(self):
         call = "const auto found = analyse::analyse(session);\n"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "diagnose/causes/rule.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::causes {
 namespace {

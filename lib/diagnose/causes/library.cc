@@ -3,7 +3,7 @@
 
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::causes {
 namespace {

@@ -18,7 +18,7 @@
 #include "diagnose/facts/argument.h"
 #include "diagnose/facts/place.h"
 #include "sass/failing_address.h"
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
 #include "symbolize/source_frame.h"

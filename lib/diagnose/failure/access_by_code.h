@@ -13,7 +13,7 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "sass/byte_ranges.h"
 #include "session/session.h"
 

@@ -11,7 +11,7 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/stale_pointers.h"
 #include "diagnose/facts/address_relation.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

@@ -6,17 +6,17 @@
 #include <filesystem>
 #include <iterator>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "diagnose/forward_line.h"
 #include "diagnose/hook_values.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/ranks.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

@@ -10,7 +10,7 @@
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/address_relation.h"
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"
 

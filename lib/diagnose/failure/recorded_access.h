@@ -7,7 +7,7 @@
 #include "analyse/operation_arguments.h"
 #include "diagnose/facts/report_model.h"
 #include "diagnose/failure/dump_access.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 #include "symbolize/tool_results.h"
 

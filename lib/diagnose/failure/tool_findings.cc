@@ -7,7 +7,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "diagnose/facts/place.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

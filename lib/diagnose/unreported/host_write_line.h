@@ -10,7 +10,7 @@
 #include <string>
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "session/session.h"
 #include "symbolize/source_frame.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

@@ -13,7 +13,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/words.h"
 #include "session/hook_output.h"
 

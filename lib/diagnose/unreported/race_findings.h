@@ -5,7 +5,7 @@
 #include <string>
 
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 
 namespace cudadiag::diagnose {

@@ -11,7 +11,7 @@
 
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"

@@ -9,7 +9,7 @@
 
 #include "analyse/site_keys.h"
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 

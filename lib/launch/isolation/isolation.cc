@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "launch/gpu_facts.h"
 #include "launch/isolation/syscall_rules.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {

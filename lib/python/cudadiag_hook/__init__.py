@@ -1,7 +1,7 @@
 """cudadiag's Python code inside the target. The recorder runs it from memory with ../load.py, in passes that need it.
 
-The package never prints. All its changes to the target are made by `lines`, `nodes`, `starts`, `memory` and `stream`,
-or with `replace` of `whole_program`.
+The package never prints. All its changes to the target are made by `lines`, `autograd_nodes`, `thread_starts`,
+`allocator_snapshot` and `dispatch_mode`, or with `replace` of `whole_program`.
 
 The modules of this folder follow all operators of a program: where each one is called, and which ones use the same
 bytes with no order between them. The folders:

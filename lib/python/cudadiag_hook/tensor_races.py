@@ -14,7 +14,7 @@ from .tensor_data.lineage import StorageReference, has_storage
 from .tensor_data.schemas import facts_of
 from .tensor_data.uses_of_memory import argument_uses, common, result_uses
 from .tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing
-from .forward_places import places_here
+from .operator_places import places_here
 from .dispatch_mode import Listener
 from .whole_program import Turn, listen, replace, when_torch_is_there
 from .stream_order import HOST, Order

@@ -4,7 +4,7 @@ import sys
 from .stacks import without_own_frames
 from .tensor_data.lineage import has_storage
 from .tensor_data.tensors import Guard, tensor_kinds, unwrapped
-from .forward_places import places_here
+from .operator_places import places_here
 
 MOST_DEPTH = 4  # limit for nested containers
 MOST_ROWS = 4096

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-#include "record/calls/calls.h"
+#include "record/callback_source.h"
+#include "record/calls/call_rules.h"
 #include "record/operations/site_finder.h"
 #include "record/operations/streams.h"
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
-#include "record/watched_calls.h"
 #include "wire/tables.h"
 
 namespace cudadiag::record {

@@ -1,6 +1,6 @@
 #include "record/calls/failure_recorder.h"
 
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/this_thread.h"
 #include "wire/pass_files.h"
 

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/calls/calls.h"
+#include "record/callback_source.h"
+#include "record/calls/call_rules.h"
 #include "record/calls/failures.h"
 #include "record/driver_api.h"
 #include "record/graphs/captures.h"
@@ -15,7 +16,6 @@
 #include "record/operations/threads.h"
 #include "record/output/interner.h"
 #include "record/python/refused_allocations.h"
-#include "record/watched_calls.h"
 #include "wire/error.h"
 
 namespace cudadiag::record {

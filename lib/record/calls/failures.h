@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/driver_api.h"
 #include "record/libc_substitutes.h"
 #include "record/operations/streams.h"

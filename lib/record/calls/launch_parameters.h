@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/driver_api.h"
 #include "record/libc_substitutes.h"
 #include "record/operations/threads.h"

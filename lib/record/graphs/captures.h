@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/libc_substitutes.h"
 #include "record/operations/site_finder.h"
 #include "record/operations/streams.h"

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/driver_api.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graph_markers.h"

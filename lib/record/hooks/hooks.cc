@@ -9,8 +9,8 @@
 #include <span>
 #include <tuple>
 
-#include "record/calls/calls.h"
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/call_rules.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/hooks/wrapper.h"
 #include "record/rerun/loaded_images.h"
 #include "record/this_thread.h"

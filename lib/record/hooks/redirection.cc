@@ -17,7 +17,7 @@
 #include "record/hooks/wrapper.h"
 #include "record/libc_substitutes.h"
 #include "record/stacks/symbols.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::record {
 

@@ -14,7 +14,7 @@
 #include "record/stacks/modules.h"
 #include "record/stacks/unwinder.h"
 #include "record/this_thread.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::record {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "record/calls/calls.h"
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/call_rules.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/driver_api.h"
 #include "record/memory/allocations.h"
 #include "record/memory/race_records.h"

@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/calls/launch_parameters.h"
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/graphs/graph_description.h"
 #include "record/graphs/graph_host_memory.h"
 #include "record/graphs/graphs.h"

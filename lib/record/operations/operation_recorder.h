@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/calls/failures.h"
 #include "record/calls/launch_parameters.h"
 #include "record/driver_api.h"
@@ -21,7 +21,7 @@
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "record/process.h"
+#include "record/process_life.h"
 #include "record/python/autograd.h"
 #include "record/rerun/exclusive_wait.h"
 #include "record/rerun/launch_saver.h"

@@ -12,17 +12,17 @@
 #include <cstdint>
 #include <span>
 
+#include "record/callback_source.h"
 #include "record/driver_api.h"
 #include "record/libc_substitutes.h"
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/id_table.h"
 #include "record/output/interner.h"
-#include "record/python/python_hook.h"
+#include "record/python/hook_loader.h"
 #include "record/python/python_stack.h"
 #include "record/rerun/window.h"
 #include "record/stacks/native_stack.h"
-#include "record/watched_calls.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "wire/hash.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::record {
 

@@ -13,7 +13,7 @@
 #include <span>
 
 #include "record/output/interner.h"
-#include "record/python/python_hook.h"
+#include "record/python/hook_loader.h"
 #include "wire/python_layout.h"
 
 namespace cudadiag::record {

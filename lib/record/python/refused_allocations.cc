@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "record/hooks/redirection.h"
-#include "record/python/python_hook.h"
+#include "record/python/hook_loader.h"
 #include "record/stacks/symbols.h"
 #include "record/this_thread.h"
 #include "wire/error.h"

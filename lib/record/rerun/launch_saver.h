@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/calls/launch_parameters.h"
 #include "record/driver_api.h"
 #include "record/memory/allocations.h"

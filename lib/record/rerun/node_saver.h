@@ -16,7 +16,7 @@
 #include <span>
 
 #include "record/calls/launch_parameters.h"
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 #include "record/driver_api.h"
 #include "record/graphs/graph_description.h"
 #include "record/libc_substitutes.h"

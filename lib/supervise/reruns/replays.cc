@@ -8,16 +8,16 @@
 #include <string_view>
 #include <system_error>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "base/demangle.h"
 #include "diagnose/failure/recorded_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "replay/placement.h"
 #include "sass/kernel_accesses.h"
-#include "session/pass_files.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"
+#include "session/saved_results.h"
 #include "symbolize/tool_results.h"
 #include "wire/cuda_codes.h"
 

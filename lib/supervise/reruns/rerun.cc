@@ -21,7 +21,7 @@
 #include "launch/supervised_rerun.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 #include "supervise/kernel_code.h"
 #include "supervise/race_watch.h"
 #include "supervise/recorded_processes.h"

@@ -13,7 +13,7 @@
 #include "diagnose/failure/tool_findings.h"
 #include "diagnose/hook_values.h"
 #include "session/process_record.h"
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 #include "supervise/reruns/gpu_dumps.h"
 #include "supervise/reruns/replays.h"
 #include "supervise/toolkit_programs.h"

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 #include "record/hooks/cupti_api.h"
 
 namespace {

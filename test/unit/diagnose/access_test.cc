@@ -9,7 +9,7 @@
 #include "diagnose/failure/access_by_code.h"
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_access.h"
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "diagnose/failure/recorded_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"

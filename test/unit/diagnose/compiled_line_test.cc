@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "diagnose/compiled_code.h"
 #include "diagnose/session_state.h"
+#include "diagnose/torch_compile.h"
 #include "unit/analyse/picture_builder.h"
 #include "unit/scratch_folder.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/rank_divergence.h"
-#include "diagnose/communicator_groups.h"
+#include "analyse/communicator_divergence.h"
+#include "diagnose/communicator_divergence.h"
 
 namespace flight_rank_test {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 
 namespace group_names_test {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 
 namespace host_write_line_test {
 

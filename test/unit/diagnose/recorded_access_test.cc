@@ -8,7 +8,7 @@
 
 #include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/dump_access.h"
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "unit/scratch_folder.h"
 
 namespace {

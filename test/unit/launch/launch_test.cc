@@ -27,9 +27,9 @@
 #include "launch/environment.h"
 #include "launch/gpu_facts.h"
 #include "launch/libraries.h"
-#include "launch/process.h"
 #include "launch/process_tree.h"
 #include "launch/signals.h"
+#include "launch/spawn.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
 

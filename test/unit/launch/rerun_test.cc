@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/process.h"
 #include "launch/signals.h"
+#include "launch/spawn.h"
 #include "launch/standard_descriptors.h"
 #include "unit/scratch_folder.h"
 

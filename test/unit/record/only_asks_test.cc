@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 
 using cudadiag::record::only_asks;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 #include "report/stack_text.h"
 #include "report/text_layout.h"
 #include "report/writers.h"

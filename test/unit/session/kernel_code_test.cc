@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 
 using namespace cudadiag::session;
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 #include "session/session.h"
 #include "unit/scratch_folder.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::supervise {

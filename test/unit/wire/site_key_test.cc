@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 using namespace cudadiag::wire;
 

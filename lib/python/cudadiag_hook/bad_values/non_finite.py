@@ -12,7 +12,7 @@ from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, grade_at, gr
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of, tensors_in
 from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_device, tensor_kinds
-from ..forward_places import places_here
+from ..operator_places import places_here
 from ..whole_program import Turn
 from .non_finite_elements import about_root, kept_inputs, chosen
 from .value_uses import Root, Value, use, use_all, watch

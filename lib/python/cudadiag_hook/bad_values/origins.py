@@ -14,7 +14,7 @@ from ..tensor_data.finite_checks import as_floats
 from ..tensor_data.lineage import Writers, has_storage
 from ..tensor_data.tensors import Guard, first_of, is_capturing, tensor_kinds
 from ..tensor_sources import follow_entries
-from ..forward_places import places_here
+from ..operator_places import places_here
 from ..dispatch_mode import Listener
 from ..whole_program import listen, replace, when_torch_is_there
 from .tracing import Bad, origin_of

@@ -11,7 +11,7 @@ from ..stacks import OWN_FILE, frames_of_places, line_at
 from ..tensor_data.finite_checks import CLEAN, grade_now, reach, slots
 from ..tensor_data.lineage import Writers
 from ..tensor_data.tensors import Guard, is_on_device, is_tensor
-from ..forward_places import places_here
+from ..operator_places import places_here
 from .source_text import checks_somewhere, dependence, prints_number
 
 MOST_CANDIDATES = 16  # of each strength

@@ -9,7 +9,7 @@ from ..tensor_data.arguments import FEW_ELEMENTS, variable_arguments
 from ..tensor_data.tensors import Guard, is_capturing, is_tensor, torch_module
 from .accesses import arrive_racing
 from .operators import pop_mode, push_mode, takes_another_way
-from .starts import starts, tell_start
+from .thread_starts import starts, tell_start
 from .variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
 from .visits import Place, here, visits
 

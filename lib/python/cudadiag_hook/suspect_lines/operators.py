@@ -1,11 +1,11 @@
-"""Reports the operators of a suspect line before they are issued. The dispatch mode (module `stream`) is on while the
+"""Reports the operators of a suspect line before they are issued. The dispatch mode (`dispatch_mode`) is on while the
 line runs."""
 from .. import dispatch_mode, recorder
 from ..budget import guarded, tell
 from ..tensor_data.arguments import named_arguments, operator_arguments, touches_device
 from ..tensor_data.tensors import Guard, is_capturing, torch_module
 from .accesses import after_access, before_access
-from .inputs import keep_call, write_if_failed
+from .failing_call import keep_call, write_if_failed
 from .visits import here, visits
 
 

@@ -2,11 +2,11 @@
 from .. import recorder
 from ..budget import state, swallow
 from .accesses import stop_telling
-from .inputs import inputs
+from .failing_call import inputs
 from .lines import Suspect, look_for_lines
-from .memory import memory, trace_memory
+from .allocator_snapshot import memory, trace_memory
 from .autograd_nodes import look_for_nodes, nodes
-from .starts import look_for_starts, starts
+from .thread_starts import look_for_starts, starts
 
 
 def read(text):

@@ -1,4 +1,4 @@
-#include "diagnose/failure/failed_operation.h"
+#include "diagnose/failure/operation_details.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "wire/operation.h"
 

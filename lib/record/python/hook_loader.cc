@@ -1,4 +1,4 @@
-#include "record/python/python_hook.h"
+#include "record/python/hook_loader.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "analyse/rank_divergence.h"
+#include "analyse/communicator_divergence.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "analyse/collective_kernels.h"
+#include "analyse/kernel_divergence.h"
 #include "analyse/site_keys.h"
 #include "analyse/unfinished_work.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::analyse {
 namespace {

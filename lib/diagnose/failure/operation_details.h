@@ -8,7 +8,7 @@
 #include "analyse/analysis.h"
 #include "analyse/operation_arguments.h"
 #include "diagnose/facts/report_model.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "session/session.h"
 

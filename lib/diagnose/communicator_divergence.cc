@@ -1,4 +1,4 @@
-#include "diagnose/communicator_groups.h"
+#include "diagnose/communicator_divergence.h"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 

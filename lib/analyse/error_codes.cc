@@ -1,4 +1,4 @@
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 
 #include <algorithm>
 #include <iterator>

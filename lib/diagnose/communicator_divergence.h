@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/rank_divergence.h"
+#include "analyse/communicator_divergence.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/report_model.h"
 #include "diagnose/ranks.h"

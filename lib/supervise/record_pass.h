@@ -18,7 +18,7 @@
 #include "launch/signals.h"
 #include "session/session_writer.h"
 #include "supervise/full_log_collector.h"
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 #include "supervise/program_folders.h"
 #include "supervise/stall_watch.h"
 

@@ -1,11 +1,11 @@
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 
 #include <cupti.h>  // declares the parameter structures of all calls
 
 #include <algorithm>
 #include <array>
 
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 
 namespace cudadiag::record {
 

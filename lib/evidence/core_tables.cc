@@ -1,4 +1,4 @@
-#include "evidence/dump_tables.h"
+#include "evidence/core_tables.h"
 
 #include <algorithm>
 #include <unordered_map>

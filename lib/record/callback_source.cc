@@ -1,10 +1,10 @@
-#include "record/watched_calls.h"
+#include "record/callback_source.h"
 
 #include <stdio.h>
 
 #include <algorithm>
 
-#include "record/calls/calls.h"
+#include "record/calls/call_rules.h"
 
 namespace cudadiag::record {
 

@@ -1,4 +1,4 @@
-#include "record/calls/memory_and_graph_calls.h"
+#include "record/calls/memory_and_graph_call_rules.h"
 
 #include <algorithm>
 

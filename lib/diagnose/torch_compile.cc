@@ -1,4 +1,4 @@
-#include "diagnose/compiled_code.h"
+#include "diagnose/torch_compile.h"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 #include "session/plain_file.h"
 #include "session/user_or_library.h"
 #include "symbolize/source_file.h"

@@ -1,4 +1,4 @@
-#include "session/pass_files.h"
+#include "session/saved_results.h"
 
 #include <fcntl.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "session/json_values.h"
+#include "session/json_fields.h"
 #include "session/plain_file.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"

@@ -1,4 +1,4 @@
-#include "analyse/collective_kernels.h"
+#include "analyse/kernel_divergence.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 #include "session/process_record.h"
-#include "wire/names.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::analyse {
 namespace {

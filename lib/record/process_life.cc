@@ -1,4 +1,4 @@
-#include "record/process.h"
+#include "record/process_life.h"
 
 #include <fcntl.h>
 #include <pthread.h>

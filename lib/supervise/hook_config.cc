@@ -1,4 +1,4 @@
-#include "supervise/hook_requests.h"
+#include "supervise/hook_config.h"
 
 #include <fmt/core.h>
 

@@ -39,7 +39,7 @@ std::optional<std::vector<KernelCode>> parse_kernel_code(std::string_view text);
 inline constexpr const char* kReplayScriptFile = "replay.py";
 
 // A call that a rerun saved with its arguments for `--save-inputs`. A script can repeat the call from the saved data.
-// lib/python/cudadiag_hook/suspect_lines/inputs.py writes the files.
+// lib/python/cudadiag_hook/suspect_lines/failing_call.py writes the files.
 struct SavedCall {
   std::string op;  // "aten::embedding"
   std::string python;

@@ -1,4 +1,4 @@
-#include "session/json_values.h"
+#include "session/json_fields.h"
 
 namespace cudadiag::session {
 

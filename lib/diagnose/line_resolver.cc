@@ -1,4 +1,4 @@
-#include "diagnose/lines.h"
+#include "diagnose/line_resolver.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "supervise/recording.h"
+#include "supervise/record_pass.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,12 +10,12 @@
 #include <set>
 #include <utility>
 
-#include "analyse/cuda_errors.h"
+#include "analyse/error_codes.h"
 #include "analyse/notes.h"
 #include "base/files.h"
 #include "base/processes.h"
 #include "launch/libraries.h"
-#include "launch/process.h"
+#include "launch/spawn.h"
 #include "session/full_log.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -1,4 +1,4 @@
-#include "launch/process.h"
+#include "launch/spawn.h"
 
 #include <boost/version.hpp>
 #if BOOST_VERSION >= 108600

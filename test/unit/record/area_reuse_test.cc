@@ -1,4 +1,4 @@
-#include "record/output/earlier_areas.h"
+#include "record/output/area_reuse.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "launch/supervisor.h"
+#include "launch/rerun_supervisor.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>

@@ -23,7 +23,7 @@ enum class Role : std::uint8_t {
   capture_begin,
   capture_end,
   peer_access,  // the current context gains or loses access to another context's memory
-  graph,        // see memory_and_graph_calls.h
+  graph,        // see memory_and_graph_call_rules.h
   look_up,      // looks up driver functions; "not found" is not a failure
   initialise,
   load_code,
@@ -55,7 +55,7 @@ struct CallRule {
   bool per_thread = false;       // handle 0 is the per-thread default stream
   bool proves_finished = false;  // success proves that the copy has finished
   void (*decode)(const void* parameters, Call& call) = nullptr;
-  bool memory = false;  // allocates or frees memory (memory_and_graph_calls.h)
+  bool memory = false;  // allocates or frees memory (memory_and_graph_call_rules.h)
   bool ends_context = false;
   bool ends_stream = false;  // ends a stream, or a context with all its streams
   bool blocks = false;       // may wait for the GPU, so its stacks are published while it runs
