@@ -1,7 +1,7 @@
 """Finds the operator that produced the first bad element, and whether the program used that element (cudadiag nans).
 
 Each result is checked. A bad result keeps its roots: the operators without a bad input from which it descends. If the
-program uses the result, its first root is reported (module `uses`).
+program uses the result, its first root is reported (module `use_hooks`).
 """
 import sys
 
@@ -88,7 +88,7 @@ def fail(error):
 
 
 def before_call(function, args, kwargs):
-    """Takes no lock (module `turns`): it only reads the writers of memory, and only adds to the other shared state."""
+    """Takes no lock: it only reads the writers of memory, and only adds to the other shared state."""
     facts, stack = facts_of(function), places_here.note_forward()
     if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
         return None
