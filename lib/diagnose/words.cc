@@ -252,17 +252,18 @@ std::string bisect_command(const std::string& session, bool input, const std::ve
 
 std::string record_command(const std::vector<std::string>& given, const std::vector<std::string>& command, bool input,
                            const std::string& options) {
-  const std::span<const std::string> words(given);
-  return "cudadiag " + (words.empty() ? "run" : shell_word(words.front())) +
-         added_to(words.empty() ? words : words.subspan(1), options) + " -- " + shell_line(command) +
-         (input ? " <INPUT" : "");
+  std::vector<std::string> words = given;
+  std::erase(words, "--rerun=never");
+  if (words.empty()) words.emplace_back("run");
+  return "cudadiag " + shell_word(words.front()) + added_to(std::span(words).subspan(1), options) + " -- " +
+         shell_line(command) + (input ? " <INPUT" : "");
 }
 
 std::string descriptor_in(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
       const std::size_t at = word.find(folder);
-      if (at == std::string::npos) continue;
+      if (at == std::string::npos || (at > 0 && word[at - 1] != '=') || word.find(' ') != std::string::npos) continue;
       const auto number = base::whole_number<unsigned>(std::string_view(word).substr(at + folder.size()));
       if (number.value_or(0) > 2) return word.substr(at);
     }

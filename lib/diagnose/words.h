@@ -41,7 +41,8 @@ std::string dimensions(const std::array<std::uint32_t, 3>& d);
 // standard input (`input`), the command ends in "<INPUT". `given`: Manifest::rerun_options, which `options` replace.
 std::string bisect_command(const std::string& session, bool input, const std::vector<std::string>& given,
                            const std::string& options = "");
-// Returns the command that records `command` again. `given`: Manifest::options, which `options` replace.
+// Returns the command that records `command` again. `given`: Manifest::options, which `options` replace. Reruns are
+// allowed then.
 std::string record_command(const std::vector<std::string>& given, const std::vector<std::string>& command, bool input,
                            const std::string& options = "");
 // Returns the first name of a descriptor above 2 in a command, such as "/dev/fd/63" of a process substitution; empty if

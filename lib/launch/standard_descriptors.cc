@@ -84,10 +84,9 @@ Input::Input(int number) : number_(number) {
     offset_ = ::lseek(number, 0, SEEK_CUR);
   } else if (::isatty(number) != 0) {
     kind_ = Kind::terminal;
-    // Linux changes the time of a terminal's last read at most once in eight seconds. After this change, the next read
-    // changes it, unless it finds the end of the input. Reads from another user's terminal remain unknown.
-    const std::array<timespec, 2> older = {timespec{status.st_atim.tv_sec - 16, 0}, timespec{0, UTIME_OMIT}};
-    if (::futimens(number, older.data()) == 0) offset_ = older[0].tv_sec;
+    // Linux changes the time of a terminal's last read at most once in eight seconds, so some reads remain unknown. In
+    // the background, the shell reads what is typed.
+    if (::tcgetpgrp(number) == ::getpgrp()) offset_ = status.st_atim.tv_sec;
   } else if (S_ISCHR(status.st_mode)) {
     kind_ = Kind::device;
   } else {
@@ -127,7 +126,8 @@ bool Input::was_read() const {
   if (kind_ == Kind::file) return ::lseek(number_, 0, SEEK_CUR) != offset_;
   if (kind_ == Kind::terminal) {
     struct stat status {};
-    return offset_ != 0 && ::fstat(number_, &status) == 0 && status.st_atim.tv_sec != offset_;
+    return offset_ != 0 && ::tcgetpgrp(number_) == ::getpgrp() && ::fstat(number_, &status) == 0 &&
+           status.st_atim.tv_sec != offset_;
   }
   if (copied_.valid()) return bytes_in(number_) < bytes_in(copied_.get());
   return is_stream() && gave_something();

@@ -201,12 +201,14 @@ Suggestion more_attempts(const Prospects& known) {
     return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), known.writes());
   }
   if (known.report.asked_for_dump) return std::nullopt;
-  // --once contradicts these, and makes no reruns.
+  // Most other options contradict --once, or are about reruns.
+  constexpr std::string_view kKept[] = {"--user-code=",       "--not-user-code=", "--no-python-stacks",
+                                        "--no-native-stacks", "--full-log",       "--error-exitcode="};
   std::vector<std::string> options = known.report.options;
   std::erase_if(options, [&](const std::string& option) {
-    return std::ranges::count(known.report.rerun_options, option) > 0 || option == "--races" ||
-           option == "--stop-on-race" || option.starts_with("--watch-by=") || option.starts_with("--rerun=");
+    return std::ranges::none_of(kKept, [&](std::string_view kept) { return option.starts_with(kept); });
   });
+  options.insert(options.begin(), "run");
   return diagnose::record_command(options, known.report.command, known.report.input_read, "--once") +
          "  # a GPU core dump, if it fails";
 }

@@ -193,7 +193,6 @@ bool may_have_parameters(const DumpedFailure& exception, const session::Argument
   return std::ranges::all_of(kept.parameters, [&](const session::Parameter& parameter) {
     const std::string_view mine = parameter.bytes;
     if (mine.size() > sizeof(std::uint64_t)) return true;
-    if (parameter.offset + mine.size() > given.size()) return false;
     const auto its = std::string_view(given).substr(parameter.offset, mine.size());
     return mine == its || (is_address(mine) && is_address(its));
   });
@@ -248,21 +247,32 @@ class NodeByDump {
     return is_of_its_node(exception_, failure_.process->record, node);
   }
 
+  // Returns whether the recording and the dump have all of these parameters.
+  bool are_comparable(const session::Arguments& kept) const {
+    const auto is_whole = [&](const session::Parameter& each) {
+      return each.offset + each.bytes.size() <= exception_.state->parameters.size();
+    };
+    return (kept.flags & wire::intern::kCut) == 0 && std::ranges::all_of(kept.parameters, is_whole);
+  }
+
   // Names the node if only one of those that run the kernel may have been given the dump's parameters.
   void name_by_parameters(analyse::Candidate& named, std::string_view dump) const {
     const ProcessRecord& record = failure_.process->record;
     const session::Graph* graph = session::by_id(record.graphs, named.operation->graph);
-    if (graph == nullptr || !exception_.state || exception_.state->parameters.empty()) return;
+    constexpr auto kOutdated = wire::operation::kGraphAltered | wire::operation::kGraphUntold;
+    if (graph == nullptr || (named.operation->graph_flags & kOutdated) != 0 || !exception_.state) return;
     std::optional<analyse::Candidate> found;
     for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
       analyse::Candidate node = named;
       node.node = &graph->nodes[i];
       node.node_index = static_cast<std::uint32_t>(i) + 1;
       node.nodes = 1;
+      node.changed = session::changed_at(record, *node.operation, static_cast<std::uint32_t>(i));
       if (!is_of_it(node)) continue;
       const session::Arguments* kept = analyse::kept_arguments(record, *node.operation, node);
-      if (kept != nullptr && !may_have_parameters(exception_, *kept)) continue;
-      if (kept == nullptr || found) return;
+      if (kept == nullptr || !are_comparable(*kept)) return;
+      if (!may_have_parameters(exception_, *kept)) continue;
+      if (found) return;
       found = std::move(node);
     }
     if (!found) return;

@@ -220,9 +220,35 @@ class RecordedMemory {
     access.allocation = allocation_of(address, process_, resolve_);
   }
 
+  // Finds the nearest memory among the arguments of the launch, if no other is nearly as near. If the address is in or
+  // at the end of memory, that memory may be meant.
+  void find_nearest(Access& access, const analyse::OperationArguments& given) const {
+    constexpr std::uint64_t kMuchFarther = 2;
+    const bool is_open = access.space == sass::Space::global && access.relation == Relation::unknown && access.address;
+    if (!is_open || given.cut || map_.find(*access.address).allocation != nullptr) return;
+    const OperationArgument* nearest = nullptr;
+    std::uint64_t least = kFarthest, next = ~std::uint64_t{0};
+    for (const OperationArgument& each : given.arguments) {
+      const session::Allocation* memory = each.where.allocation;
+      if (memory == nullptr || (nearest != nullptr && nearest->where.allocation == memory)) continue;
+      const std::uint64_t end = memory->address + each.where.bytes;
+      const std::uint64_t away =
+          *access.address < memory->address ? memory->address - *access.address : *access.address - end;
+      if (away < least) {
+        next = nearest == nullptr ? next : least;
+        nearest = &each, least = away;
+      } else {
+        next = std::min(next, away);
+      }
+    }
+    if (nearest == nullptr || next / kMuchFarther < least || nearest->where.state != State::live) return;
+    if (!is_of_host(*nearest)) access.nearest = allocation_of(*nearest, process_, resolve_);
+  }
+
  private:
+  static constexpr std::uint64_t kFarthest = std::uint64_t{1} << 36;
+
   void find_nearest(Access& access) const {
-    constexpr std::uint64_t kFarthest = std::uint64_t{1} << 36;
     const analyse::Whereabouts nearest = map_.below(*access.address);
     if (nearest.allocation == nullptr || *access.address - nearest.allocation->address > kFarthest) return;
     OperationArgument address;
@@ -307,35 +333,12 @@ bool have_several_pointers(const DumpAccess& dump) {
   return !addresses.empty() && std::ranges::max(addresses) - std::ranges::min(addresses) > kSpread;
 }
 
-// Removes the threads whose addresses could be valid, unless all could.
+// Removes the threads whose addresses could be valid, unless all could. A thread that has not read its pointer yet may
+// show the address 0.
 void keep_impossible(DumpAccess& dump) {
-  keep_failing(
-      dump, [](const LaneAddress& lane) { return lane.address >= kLowestAddress && lane.address < kBeyondAddresses; });
-}
-
-// Finds the memory that is nearest to the address, if no other memory is nearly as near. The arguments and the address
-// must belong to the same process.
-void find_nearest(Access& access, const analyse::OperationArguments& given, const ResolveSite& resolve) {
-  constexpr std::uint64_t kMuchFarther = 2;
-  const OperationArgument* nearest = nullptr;
-  std::uint64_t least = 0, next = ~std::uint64_t{0};
-  for (const OperationArgument& each : given.arguments) {
-    const session::Allocation* memory = each.where.allocation;
-    if (memory == nullptr || each.where.state != State::live || memory->kind >= wire::allocation::Kind::pinned)
-      continue;
-    if (nearest != nullptr && nearest->where.allocation == memory) continue;
-    const std::uint64_t address = *access.address, end = memory->address + each.where.bytes;
-    if (address >= memory->address && address < end) return;
-    const std::uint64_t away = address < memory->address ? memory->address - address : address - end;
-    if (nearest == nullptr || away < least) {
-      if (nearest != nullptr) next = least;
-      nearest = &each, least = away;
-    } else {
-      next = std::min(next, away);
-    }
-  }
-  if (nearest != nullptr && next / kMuchFarther >= least)
-    access.nearest = allocation_of(*nearest, *given.process, resolve);
+  keep_failing(dump, [](const LaneAddress& lane) {
+    return lane.address == 0 || (lane.address >= kLowestAddress && lane.address < kBeyondAddresses);
+  });
 }
 
 void forget_address(Access& access) {
@@ -356,7 +359,9 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   if (own.process != nullptr) recorded.emplace(*own.process, *own.launch, resolve);
   if (recorded && dump.from_memory && dump.space == sass::Space::global && !dump.misaligned)
     recorded->leave_failing(dump);
-  if (dump.from_memory && dump.space == sass::Space::global && !dump.misaligned) keep_impossible(dump);
+  // Without a recording, nothing else tells which of several pointers is bad.
+  const bool may_differ = !recorded && dump.from_memory && dump.space == sass::Space::global && !dump.misaligned;
+  if (may_differ && have_several_pointers(dump)) keep_impossible(dump);
   if (recorded && argument == nullptr) parameter = recorded->parameter(dump);
   const session::Process* process = given.process;
   if (parameter) {
@@ -382,10 +387,7 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   if (access.from_memory && access.relation == Relation::unknown && have_several_pointers(dump)) forget_address(access);
   const bool of_unknown_origin = dump.parameters.empty() && !dump.from_memory && !dump.misaligned;
-  if (of_unknown_origin && dump.space == sass::Space::global && access.relation == Relation::unknown &&
-      access.address && !access.allocation && own.process != nullptr && given.process == own.process) {
-    find_nearest(access, given, resolve);
-  }
+  if (of_unknown_origin && recorded && given.process == own.process) recorded->find_nearest(access, given);
   return access;
 }
 

@@ -149,6 +149,14 @@ TEST_CASE("parameters tell which of a line's nodes ran the dump's kernel") {
   CHECK(nodes_with(101).node_index == 2);
   CHECK(nodes_with(100).node_index == 1);
   CHECK(nodes_with(102).nodes == 2);
+  for (const auto flag : {wire::operation::kGraphAltered, wire::operation::kGraphUntold}) {
+    run.launch.graph_flags = flag;
+    CHECK(nodes_with(101).nodes == 2);
+  }
+  run.launch.graph_flags = 0;
+  record.arguments[0].flags = wire::intern::kCut;
+  CHECK(nodes_with(101).nodes == 2);
+  record.arguments[0].flags = 0;
   record.arguments[1].parameters[1].bytes = bytes(100);
   CHECK(nodes_with(100).nodes == 2);
   record.arguments.pop_back();

@@ -143,14 +143,13 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
       lane.registers[5] = 0;  // below 4 GiB
       ++numbers;
     }
-    CHECK(access_now(false).relation == Relation::never_allocated);  // although the memory may be of another context
+    CHECK(access_now(false).relation == Relation::unknown);  // the memory may be of another context
     again.record.contexts.emplace_back();
     CHECK(access_now(false).relation == Relation::never_allocated);
     CHECK(access_now(false).threads == numbers);
     CHECK(access_now(false).others == 32);
-    again.record.allocations.back().freed = 15;  // may have failed, too
-    CHECK(access_now(false).relation == Relation::never_allocated);
-    CHECK(access_now(false).threads == numbers);
+    again.record.allocations.back().freed = 15;  // may have failed
+    CHECK(access_now(false).relation == Relation::unknown);
   }
   SUBCASE("it is unknown which of several pointers is bad") {
     results.failure->state->warps.front().lanes.back().registers[5] = 0x8022;
@@ -158,10 +157,16 @@ TEST_CASE_FIXTURE(LoadDump, "a dump of a recorded rerun finds memory in the reco
     CHECK_FALSE(access_now(false).address);
     CHECK_FALSE(access_now(false).nearest);
   }
-  SUBCASE("addresses that can be of no memory were not valid") {
-    results.failure->state->warps.front().lanes.back().registers[5] = 0xffff'8022;
+  SUBCASE("of several pointers in a dump without a recording, those that can be no addresses are bad") {
+    std::uint32_t& pointer = results.failure->state->warps.front().lanes.back().registers[5];
+    pointer = 0xffff'8022;
+    CHECK(access_now(false).relation == Relation::unknown);
+    results.dump = "/session/confirm/8-5.gpucore";
     CHECK(access_now(false).relation == Relation::never_allocated);
     CHECK(access_now(false).threads == 1);
+    pointer = 0;  // together with the lower half
+    results.failure->state->warps.front().lanes.back().registers[4] = 0;
+    CHECK(access_now(false).relation == Relation::unknown);
   }
   SUBCASE("none if it is too far away") {
     again.record.allocations.pop_back();
@@ -210,6 +215,25 @@ TEST_CASE_FIXTURE(LoadDump, "an address of unknown origin is compared with the m
     process.record.allocations.back().address += 1u << 20;
     const std::uint64_t above = process.record.allocations.back().address;
     given.parameters.back().bytes = std::string(reinterpret_cast<const char*>(&above), 8);
+    CHECK_FALSE(access_now(true).nearest);
+  }
+  SUBCASE("none if other memory may be meant") {
+    given.parameters.front().bytes = std::string(8, '\0');
+    session::Allocation other = LoadDump::allocation(address - 4096);
+    SUBCASE("memory that was not passed ends at the address") { process.record.allocations.push_back(other); }
+    SUBCASE("freed memory contains the address") {
+      other.bytes = 8192, other.freed = 5;
+      process.record.allocations.push_back(other);
+    }
+    SUBCASE("some parameters are unknown") { given.flags = wire::intern::kCut; }
+    SUBCASE("the nearest memory is of the host") {
+      process.record.allocations.back().kind = wire::allocation::Kind::pinned;
+    }
+    SUBCASE("it is too far away") {
+      process.record.allocations.back().address += std::uint64_t{1} << 40;
+      const std::uint64_t above = process.record.allocations.back().address;
+      given.parameters.back().bytes = std::string(reinterpret_cast<const char*>(&above), 8);
+    }
     CHECK_FALSE(access_now(true).nearest);
   }
   SUBCASE("none if a rerun wrote the dump, whose addresses differ") { CHECK_FALSE(access_now(false).nearest); }
