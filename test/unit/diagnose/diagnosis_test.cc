@@ -229,6 +229,7 @@ TEST_CASE("a failure that a rerun proved alone is not called a missing wait") {
 TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the run that fails") {
   session::Session session = session_of({process()});
   session.manifest.command = {"python", "program.py"};
+  session.manifest.options = {"races", "--save-launch", "--rerun=never", "--user-code=./own"};
   for (const auto& [count, once] : {std::pair(19, false), {20, true}, {20, false}}) {
     if (count == 20 && !once) session.processes[0].record.properties["core_dump"] = "armed";  // it ran with --once
     analyse::Analysis analysis;
@@ -245,7 +246,8 @@ TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the r
     const std::string text = report::write_text(report, {});
     CAPTURE(text);
     CHECK((fix == "get a GPU core dump in the run that fails: cudadiag run --once -- COMMAND") == once);
-    CHECK((text.find("cudadiag run --once -- python program.py  # a GPU core dump, if it fails") != text.npos) == once);
+    const char* next = "cudadiag run --user-code=./own --once -- python program.py  # a GPU core dump, if it fails";
+    CHECK((text.find(next) != text.npos) == once);
     CHECK((text.find("--repeat 20") != text.npos) == (count == 19));
   }
 }

@@ -61,11 +61,13 @@ TEST_CASE("a suggested command has the options of the first one, unless new ones
   CHECK(record_command({"races", "--watch=a b.py:3"}, {"./x", "y z"}, true, "-o FOLDER") ==
         "cudadiag races '--watch=a b.py:3' -o FOLDER -- ./x 'y z' <INPUT");
   CHECK(record_command({}, {"./x"}, false) == "cudadiag run -- ./x");
+  CHECK(record_command({"run", "--rerun=never"}, {"./x"}, false) == "cudadiag run -- ./x");
 }
 
 TEST_CASE("a descriptor in a command is one that only the first run had") {
   CHECK(descriptor_in({"./x", "--input=/dev/fd/63"}) == "/dev/fd/63");
   CHECK(descriptor_in({"/proc/self/fd/3"}) == "/proc/self/fd/3");
+  CHECK(descriptor_in({"bash", "-c", "exec 3<data; exec ./x /dev/fd/3", "--title=about_/dev/fd/5"}).empty());
   CHECK(descriptor_in({"./x", "/dev/fd/0", "/dev/fd/", "sh -c 'cat /dev/fd/3 3<file'", "/dev/fd/3x"}).empty());
 }
 
