@@ -221,10 +221,9 @@ Diagnosis example_report() {
   const char* file = "/home/u/train.py";
   Diagnosis report = explained_report();
   report.command = {"python", "train.py"};
-  report.started = "2026-11-28T21:44:11Z";
+  report.started = "2026-11-30T14:54:33Z";
   report.passes = {{session::PassKind::record, "bracketed", 6.2, 40, 0},
-                   {session::PassKind::confirm, "proven", 6.4, 40, 0},
-                   {session::PassKind::device, "core dump read", 6.8, 0, 0}};
+                   {session::PassKind::confirm, "proven", 6.4, 40, 0}};
   Finding& finding = report.findings[0];
   finding.code = 710;
   finding.name = "CUDA_ERROR_ASSERT";
@@ -235,7 +234,7 @@ Diagnosis example_report() {
   finding.source.excerpt = {
       {11, "    def forward(self, idx):"}, {12, "        y = self.emb(idx)"}, {13, "        return self.head(y)"}};
   finding.noticed.at = in_python(file, 13, "Model.forward", "return self.head(y)");
-  finding.noticed.api = "cudaFuncSetAttribute";
+  finding.noticed.api = "cuKernelGetFunction";
   finding.noticed.library = "libcublasLt.so.13";
   finding.noticed.when.reset();
   finding.memory_use.reset();
@@ -244,12 +243,12 @@ Diagnosis example_report() {
   finding.launch->stream = 1;
   finding.launch->site_ordinal = 1;
   finding.stack.python = {{file, 12, "Model.forward", true}};
-  finding.stack.python.resize(35, {"/usr/lib/python3/torch/nn/module.py", 1500, "_call_impl", false});
+  finding.stack.python.resize(27, {"/usr/lib/python3/torch/nn/module.py", 1500, "_call_impl", false});
   finding.stack.python.push_back({file, 19, "<module>", true});
   finding.arguments.resize(1);
   finding.arguments[0].outside = 1;
-  finding.arguments[0].min = 23;
-  finding.arguments[0].pointer = 0x7f34d7e00600;
+  finding.arguments[0].min = 7;
+  finding.arguments[0].pointer = 0x7fa4a7e00600;
   finding.origin = {{{session::DeliveredOrigin::Role::copied,
                       "",
                       30050,
@@ -271,8 +270,7 @@ Diagnosis example_report() {
   device.blocks = 1;
   device.assertions = 1;
   device.message = "ind >=0 && ind < ind_dim_size && \"vectorized gather kernel index out of bounds\"";
-  device.exception = "Warp Assert";
-  device.join = "same kernel, grid and block; kernel 2 of its process in the dump too";
+  device.join = "the assertion was printed in a rerun, in a function with the kernel's name";
   return report;
 }
 
