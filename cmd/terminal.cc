@@ -17,6 +17,7 @@
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "launch/signals.h"
+#include "launch/standard_descriptors.h"
 #include "report/text_layout.h"
 #include "supervise/toolkit_programs.h"
 
@@ -74,7 +75,7 @@ void write_unsaid() {
 // same row. Otherwise the spaces wrap, and the cursor ends at the start of the next row.
 std::string own_row() {
   const auto columns = columns_of(STDERR_FILENO);
-  if (!columns || !can_be_driven(STDERR_FILENO) || !in_foreground(STDERR_FILENO)) return "";
+  if (!columns || !can_be_driven(STDERR_FILENO) || !launch::in_foreground(STDERR_FILENO)) return "";
   return std::string(static_cast<std::size_t>(*columns), ' ') + "\r\033[K";
 }
 
@@ -134,8 +135,6 @@ bool can_be_driven(int file) {
   const char* kind = std::getenv("TERM");
   return ::isatty(file) != 0 && kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
 }
-
-bool in_foreground(int file) { return ::tcgetpgrp(file) == ::getpgrp(); }
 
 std::optional<int> columns_of(int file) {
   winsize size{};
@@ -219,7 +218,7 @@ void Progress::now_waits_for(std::string what) {
   time_ = TickedTime(std::chrono::steady_clock::now());
 }
 
-bool Progress::may_paint() const { return terminal_ && in_foreground(STDERR_FILENO); }
+bool Progress::may_paint() const { return terminal_ && launch::in_foreground(STDERR_FILENO); }
 
 void Progress::show(std::uint64_t done) {
   const double before = state_.seconds;

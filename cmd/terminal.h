@@ -64,9 +64,6 @@ bool output_arrived();
 // Returns true if `file` (1 or 2) is a terminal that understands escape sequences according to TERM.
 bool can_be_driven(int file);
 
-// Returns true if this process group may draw on the terminal at `file`: it is the controlling terminal, and no other
-// job or shell is in the foreground.
-bool in_foreground(int file);
 // Returns the current number of columns; nullopt if the terminal does not report it.
 std::optional<int> columns_of(int file);
 

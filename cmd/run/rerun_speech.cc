@@ -454,7 +454,7 @@ supervise::TerminalState terminal_state() {
   supervise::TerminalState state;
   state.input_is_terminal = ::isatty(STDIN_FILENO) != 0;
   state.errors_are_terminal = ::isatty(STDERR_FILENO) != 0;
-  state.in_foreground = in_foreground(STDIN_FILENO) && in_foreground(STDERR_FILENO);
+  state.in_foreground = launch::in_foreground(STDIN_FILENO) && launch::in_foreground(STDERR_FILENO);
   state.lines_are_read = reads_lines(STDIN_FILENO);
   state.dumb = !can_be_driven(STDERR_FILENO);
   state.in_ci = runs_in_ci();

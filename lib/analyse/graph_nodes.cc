@@ -239,6 +239,10 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 
 }  // namespace
 
+bool keeps_nodes(const session::Operation& launch) {
+  return (launch.graph_flags & (wire::operation::kGraphAltered | wire::operation::kGraphUntold)) == 0;
+}
+
 bool hides_nodes(const Graph& graph) {
   const std::vector<bool> holders = nodes_that_hold_others(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

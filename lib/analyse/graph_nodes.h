@@ -17,6 +17,10 @@ void name_graph_nodes(Failure& failure);
 // Returns whether the graph has conditional nodes with unknown bodies, which may contain any kernel.
 bool hides_nodes(const session::Graph& graph);
 
+// Returns whether this launch of a graph runs its nodes with the parameters that were recorded for them, as far as the
+// recorder was told of changes.
+bool keeps_nodes(const session::Operation& launch);
+
 // Returns whether the operation launches a graph with a kernel whose name suggests that it checks the program's data.
 bool launches_checking_kernel(const session::Operation& operation, const session::ProcessRecord& record);
 

@@ -76,6 +76,8 @@ FileDescriptor copy_of(int pipe) {
 
 }  // namespace
 
+bool in_foreground(int descriptor) { return ::tcgetpgrp(descriptor) == ::getpgrp(); }
+
 Input::Input(int number) : number_(number) {
   struct stat status {};
   if (was_closed(number) || ::fstat(number, &status) != 0) return;
@@ -86,7 +88,7 @@ Input::Input(int number) : number_(number) {
     kind_ = Kind::terminal;
     // Linux changes the time of a terminal's last read at most once in eight seconds, so some reads remain unknown. In
     // the background, the shell reads what is typed.
-    if (::tcgetpgrp(number) == ::getpgrp()) offset_ = status.st_atim.tv_sec;
+    if (in_foreground(number)) last_read_ = status.st_atim.tv_sec;
   } else if (S_ISCHR(status.st_mode)) {
     kind_ = Kind::device;
   } else {
@@ -126,8 +128,8 @@ bool Input::was_read() const {
   if (kind_ == Kind::file) return ::lseek(number_, 0, SEEK_CUR) != offset_;
   if (kind_ == Kind::terminal) {
     struct stat status {};
-    return offset_ != 0 && ::tcgetpgrp(number_) == ::getpgrp() && ::fstat(number_, &status) == 0 &&
-           status.st_atim.tv_sec != offset_;
+    return last_read_ != 0 && in_foreground(number_) && ::fstat(number_, &status) == 0 &&
+           status.st_atim.tv_sec != last_read_;
   }
   if (copied_.valid()) return bytes_in(number_) < bytes_in(copied_.get());
   return is_stream() && gave_something();

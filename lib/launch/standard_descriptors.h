@@ -22,6 +22,9 @@ void close_all_but(std::span<const int> kept);
 // Returns true if the descriptor was closed when this program started.
 bool was_closed(int descriptor);
 
+// Returns true if the descriptor is the controlling terminal, and no other job or shell is in its foreground.
+bool in_foreground(int descriptor);
+
 // Finds out whether a rerun can read the target's standard input again. Consumes no input: the target inherits the same
 // descriptor as this program.
 class Input {
@@ -51,7 +54,8 @@ class Input {
 
   int number_;
   Kind kind_ = Kind::none;
-  off_t offset_ = 0;             // in the file; for a terminal: the time of its last read
+  off_t offset_ = 0;             // in the file
+  time_t last_read_ = 0;         // of the terminal, before the target started; 0 if in the background
   bool had_something_ = false;   // the pipe held data before the target started
   bool had_writer_ = false;      // the pipe had a writer before the target started
   base::FileDescriptor copied_;  // a copy of the pipe's contents, if the pipe had no writer before the target started

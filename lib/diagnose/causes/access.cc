@@ -72,7 +72,7 @@ bool number(const Case& failed, Facts& facts) {
   const std::uint64_t value = *failed.finding.access->pointer;
   const bool high = value >= diagnose::kBeyondAddresses;
   facts.add("value", high ? fmt::format("{:#x}", value) : std::to_string(value));
-  return high || value < diagnose::kLowestAddress;
+  return !diagnose::may_be_address(value);
 }
 
 // Returns the two floats of which a word consists; empty if one of them would be an unusual number.

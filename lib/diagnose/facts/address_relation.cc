@@ -78,7 +78,7 @@ Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes) {
 }
 
 Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most) {
-  if (pointer < kLowestAddress || pointer >= kBeyondAddresses) return {};
+  if (!may_be_address(pointer)) return {};
   const bool after = address > pointer;
   const std::uint64_t away = after ? address - pointer : pointer - address;
   if (away < most) return {};

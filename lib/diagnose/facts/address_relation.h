@@ -33,6 +33,9 @@ inline constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;  // CUDA
 
 inline constexpr std::uint64_t kBeyondAddresses = std::uint64_t{1} << 48;  // CUDA's addresses are lower than this
 
+// Returns false for a number that CUDA hands out to nobody as an address.
+inline bool may_be_address(std::uint64_t number) { return number >= kLowestAddress && number < kBeyondAddresses; }
+
 // Returns "heap" or "stack" if Linux on x86-64 puts a program's heap or its first thread's stack at `address`. Returns
 // null for any other address, because the GPU may have memory there too.
 const char* host_memory_at(std::uint64_t address);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
@@ -275,9 +276,7 @@ std::optional<Recorded> recorded(const analyse::Failure& failure) {
   const session::ProcessRecord& record = failure.process->record;
   const session::Arguments* kept = nullptr;
   if (candidate.node != nullptr) {
-    const bool altered =
-        (operation.graph_flags & (wire::operation::kGraphAltered | wire::operation::kGraphUntold)) != 0;
-    if (!altered) kept = analyse::kept_arguments(record, operation, candidate);
+    if (analyse::keeps_nodes(operation)) kept = analyse::kept_arguments(record, operation, candidate);
   } else if (operation.kind == wire::operation::Kind::kernel) {
     const bool cut = (operation.flags & wire::operation::kSaturated) != 0 || operation.cluster != session::Dim3{};
     if (!cut) kept = analyse::kept_arguments(record, operation);

@@ -186,9 +186,8 @@ bool was_given(const DumpedFailure& exception, std::uint64_t pointer) {
 // other ones. Structures may have undefined bytes between their members, so they are not compared.
 bool may_have_parameters(const DumpedFailure& exception, const session::Arguments& kept) {
   const std::string& given = exception.state->parameters;
-  const auto word = [](std::string_view bytes) { return evidence::Bytes(bytes.data(), bytes.size()).u64(0); };
-  const auto is_address = [&](std::string_view bytes) {
-    return bytes.size() == sizeof(std::uint64_t) && word(bytes) >= kLowestAddress && word(bytes) < kBeyondAddresses;
+  const auto is_address = [](std::string_view bytes) {
+    return bytes.size() == sizeof(std::uint64_t) && may_be_address(evidence::Bytes(bytes.data(), bytes.size()).u64(0));
   };
   return std::ranges::all_of(kept.parameters, [&](const session::Parameter& parameter) {
     const std::string_view mine = parameter.bytes;
@@ -259,8 +258,7 @@ class NodeByDump {
   void name_by_parameters(analyse::Candidate& named, std::string_view dump) const {
     const ProcessRecord& record = failure_.process->record;
     const session::Graph* graph = session::by_id(record.graphs, named.operation->graph);
-    constexpr auto kOutdated = wire::operation::kGraphAltered | wire::operation::kGraphUntold;
-    if (graph == nullptr || (named.operation->graph_flags & kOutdated) != 0 || !exception_.state) return;
+    if (graph == nullptr || !analyse::keeps_nodes(*named.operation) || !exception_.state) return;
     std::optional<analyse::Candidate> found;
     for (std::size_t i = 0; i < graph->nodes.size(); ++i) {
       analyse::Candidate node = named;

@@ -222,7 +222,7 @@ class RecordedMemory {
 
   // Finds the nearest memory among the arguments of the launch, if no other is nearly as near. If the address is in or
   // at the end of memory, that memory may be meant.
-  void find_nearest(Access& access, const analyse::OperationArguments& given) const {
+  void find_nearest_passed(Access& access, const analyse::OperationArguments& given) const {
     constexpr std::uint64_t kMuchFarther = 2;
     const bool is_open = access.space == sass::Space::global && access.relation == Relation::unknown && access.address;
     if (!is_open || given.cut || map_.find(*access.address).allocation != nullptr) return;
@@ -336,9 +336,7 @@ bool have_several_pointers(const DumpAccess& dump) {
 // Removes the threads whose addresses could be valid, unless all could. A thread that has not read its pointer yet may
 // show the address 0.
 void keep_impossible(DumpAccess& dump) {
-  keep_failing(dump, [](const LaneAddress& lane) {
-    return lane.address == 0 || (lane.address >= kLowestAddress && lane.address < kBeyondAddresses);
-  });
+  keep_failing(dump, [](const LaneAddress& lane) { return lane.address == 0 || may_be_address(lane.address); });
 }
 
 void forget_address(Access& access) {
@@ -387,7 +385,7 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   recorded ? recorded->complete(access) : compare_with_largest(access, failure.process->record);
   if (access.from_memory && access.relation == Relation::unknown && have_several_pointers(dump)) forget_address(access);
   const bool of_unknown_origin = dump.parameters.empty() && !dump.from_memory && !dump.misaligned;
-  if (of_unknown_origin && recorded && given.process == own.process) recorded->find_nearest(access, given);
+  if (of_unknown_origin && recorded && given.process == own.process) recorded->find_nearest_passed(access, given);
   return access;
 }
 

@@ -122,7 +122,7 @@ RerunDecision decline(const RerunObstacle& obstacle, const RerunRequest& request
 int ranks_of_job() {
   constexpr int kMostRanks = 1 << 30;
   for (const auto& [size, rank] : wire::kRankVariables) {
-    const int least = std::max(0, std::min(number_in(rank, 0), kMostRanks - 1)) + 1;
+    const int least = std::clamp(number_in(rank, 0), 0, kMostRanks - 1) + 1;
     const int ranks = std::getenv(rank) == nullptr ? 1 : number_in(size, least);
     if (ranks > 1) return ranks;
   }
