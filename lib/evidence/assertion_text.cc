@@ -17,7 +17,7 @@ using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::string_view kBlock = ": block: [";
 constexpr std::string_view kThread = "], thread: [";
-constexpr std::string_view kAssertion = "] Assertion `";
+constexpr std::string_view kAssertionSays = "] Assertion `";
 constexpr std::string_view kFailed = "` failed";
 constexpr std::string_view kUnnamed = "unknown";  // printed by Triton
 
@@ -92,7 +92,7 @@ class Reader {
     read_dsa(line);
     while (const auto place = take_until(line, kBlock)) {
       const auto block = take_until(line, kThread);
-      const auto thread = block ? take_until(line, kAssertion) : std::nullopt;
+      const auto thread = block ? take_until(line, kAssertionSays) : std::nullopt;
       const auto condition = thread ? take_until(line, kFailed) : std::nullopt;
       if (!condition) return;
       if (line.starts_with('.')) line.remove_prefix(1);

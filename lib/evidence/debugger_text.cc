@@ -26,7 +26,7 @@ DebuggerLine place(std::string_view text) {
   return line ? DebuggerLine{taken_part(text.substr(0, colon)), *line} : DebuggerLine{};
 }
 
-class Reader {
+class DebuggerReader {
  public:
   DebuggerFacts read(std::string_view output) {
     while (!output.empty()) {
@@ -144,8 +144,8 @@ bool same_file(const std::string& a, const std::string& b) {
   return ends(a, b) || ends(b, a);
 }
 
-std::string text_of(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
-std::string text_of(std::uint64_t pc) { return fmt::format("{:#x}", pc); }
+std::string position(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+std::string position(std::uint64_t pc) { return fmt::format("{:#x}", pc); }
 
 class Comparison {
  public:
@@ -172,7 +172,7 @@ class Comparison {
 
   template <typename T>
   void compare(const char* field, const std::optional<T>& here, const std::optional<T>& there) {
-    if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
+    if (here && there) tell(field, position(*here), position(*there), *here == *there);
   }
 
   // Compares the failing instruction in the dump with the one that the debugger reports. If the failing instruction is
@@ -217,7 +217,7 @@ std::string listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-DebuggerFacts debugger_facts(std::string_view output) { return Reader().read(output); }
+DebuggerFacts debugger_facts(std::string_view output) { return DebuggerReader().read(output); }
 
 CrossCheck cross_check(const DumpedFailure& failure, const DebuggerFacts& debugger) {
   return Comparison().run(failure, debugger);

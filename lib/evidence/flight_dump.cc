@@ -63,9 +63,9 @@ FlightCall::State state_of(std::string_view word) {
   return word == "started" ? FlightCall::State::started : FlightCall::State::scheduled;
 }
 
-class DumpReader {
+class FlightReader {
  public:
-  explicit DumpReader(const Document& document) : root_(document.root()) {}
+  explicit FlightReader(const Document& document) : root_(document.root()) {}
 
   base::Result<FlightDump> read() {
     const Value version = root_.member("version"), entries = root_.member("entries");
@@ -166,7 +166,7 @@ base::Result<FlightDump> read_flight_dump(std::string bytes) {
   Document document(std::move(bytes));
   auto refused = is_json ? read_json(document) : read_pickle(document);
   if (refused) return base::Error{*std::move(refused), ""};
-  return DumpReader(document).read();
+  return FlightReader(document).read();
 }
 
 }  // namespace cudadiag::evidence

@@ -95,12 +95,11 @@ void Document::fill(std::uint32_t container, const std::uint32_t* items, std::si
 namespace {
 
 using Kind = Document::Kind;
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostDepth = 64;
 
 // Adds each value to the document as soon as the parser finds it.
-class Builder : public nlohmann::json_sax<Json> {
+class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Builder(Document& document) : document_(document) {}
 
@@ -154,7 +153,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
 std::optional<std::string> read_json(Document& document) {
   Builder builder(document);
-  const bool read = Json::sax_parse(document.bytes(), &builder) && builder.finish();
+  const bool read = nlohmann::json::sax_parse(document.bytes(), &builder) && builder.finish();
   return read ? std::nullopt : std::optional<std::string>("it is not JSON, or it is too large");
 }
 

@@ -82,7 +82,7 @@ Place place_of(std::string_view text) {
   return place;
 }
 
-class Reader {
+class SanitizerReader {
  public:
   SanitizerLog read(std::string_view text) {
     while (!text.empty()) {
@@ -209,7 +209,7 @@ std::string relation(const InvalidAccess& access) {
 
 }  // namespace
 
-SanitizerLog sanitizer_log(std::string_view text) { return Reader().read(text); }
+SanitizerLog sanitizer_log(std::string_view text) { return SanitizerReader().read(text); }
 
 std::string sentence(const InvalidAccess& access) {
   if (access.mode.empty()) return access.headline;

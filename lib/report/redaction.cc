@@ -12,9 +12,6 @@ namespace {
 
 constexpr const char* kRedacted = "REDACTED";
 
-bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_name(char c) { return is_alnum(c) || c == '_'; }
-
 // Returns whether the value looks like a secret key. A key of a table, such as "model.layers.0.weight", does not.
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 

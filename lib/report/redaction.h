@@ -2,6 +2,7 @@
 // name of its variable or option, or by its shape. Other secrets are not found.
 #pragma once
 
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ class Redaction {
 diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report);
 
 // ---- secret_patterns.cc
+
+inline bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+inline bool is_name(char c) { return is_alnum(c) || c == '_'; }
 
 // Returns whether the name has no lower-case letter, as is usual for environment variables.
 bool is_capitals(std::string_view name);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kLeastRandom = 16;
 
-bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_name(char c) { return is_alnum(c) || c == '_'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }

@@ -40,8 +40,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{10};  // for one kernel
-constexpr int kToDie = 1000;                   // milliseconds
+constexpr std::chrono::seconds kKernelPatience{10};  // for one kernel
+constexpr int kToDie = 1000;                         // milliseconds
 constexpr std::size_t kLongestInstruction = 200;
 constexpr std::size_t kInstruction = 16;  // bytes, from sm_70 on
 constexpr std::size_t kMostOutput = 64u << 20;
@@ -117,7 +117,7 @@ std::string output_of(const std::vector<std::string>& command) {
   out = base::FileDescriptor();
   if (failed != 0) return "";
   const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  std::string output = read_to_end(in.get(), Clock::now() + kPatience);
+  std::string output = read_to_end(in.get(), Clock::now() + kKernelPatience);
   // Kills the tool by its descriptor. Its pid may be in use again, because another thread of the launcher reaps all
   // children.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);

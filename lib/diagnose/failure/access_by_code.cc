@@ -17,7 +17,7 @@ namespace cudadiag::diagnose {
 namespace {
 
 using State = analyse::Whereabouts::State;
-using wire::allocation::Kind;
+using MemoryKind = wire::allocation::Kind;
 
 constexpr std::int64_t kPage = 2 << 20;  // memory is mapped in pages of this size
 // Within this distance of an allocation, the driver may have mapped memory that no recorded call allocated. On an H200,
@@ -84,7 +84,7 @@ class Judgement {
     const auto is_owned = [&](const sass::CertainAccess& access) {
       const auto* through = access.parameter ? word_at(access.parameter) : nullptr;
       const auto* memory = through == nullptr ? nullptr : through->where.allocation;
-      return memory != nullptr && memory->kind <= Kind::ordered && is_valid(access) &&
+      return memory != nullptr && memory->kind <= MemoryKind::ordered && is_valid(access) &&
              access.space != sass::Space::shared;
     };
     return std::ranges::all_of(all_.accesses, is_owned) && std::ranges::all_of(all_.possible, is_owned);
@@ -128,7 +128,7 @@ class Judgement {
                           });
     const auto* through = one_word ? word_at(first.words.front()) : nullptr;
     const bool live = through != nullptr && through->where.state == State::live && !through->out_of_reach &&
-                      through->where.allocation->kind < Kind::pinned && is_lasting(through);
+                      through->where.allocation->kind < MemoryKind::pinned && is_lasting(through);
     const bool others_are_valid = live && std::ranges::all_of(all_.accesses, [&](const sass::CertainAccess& access) {
                                     return access.parameter == through->word || is_valid(access);
                                   });
@@ -146,8 +146,8 @@ class Judgement {
     const session::Allocation* memory = through == nullptr ? nullptr : through->where.allocation;
     if (memory == nullptr) return true;
     // Memory that is freed in the kernel's stream stays valid until the kernel has finished.
-    const bool freed_after = memory->kind == Kind::ordered && memory->freed_stream == launch_.stream;
-    const bool granted = memory->kind != Kind::mapped || (memory->flags & wire::allocation::kWritable) != 0;
+    const bool freed_after = memory->kind == MemoryKind::ordered && memory->freed_stream == launch_.stream;
+    const bool granted = memory->kind != MemoryKind::mapped || (memory->flags & wire::allocation::kWritable) != 0;
     return (memory->freed == 0 || freed_after) && granted && !through->may_be_out_of_reach;
   }
 
@@ -213,15 +213,16 @@ class Judgement {
   // allocations.
   bool was_unmapped(Fault& fault) const {
     const session::Allocation& allocation = *fault.through->where.allocation;
-    const bool unmapped = allocation.kind == Kind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
+    const bool unmapped =
+        allocation.kind == MemoryKind::device && allocation.bytes >= static_cast<std::uint64_t>(kPage);
     fault.by_exclusion = !unmapped;
-    return unmapped || (others_are_valid_ && allocation.kind < Kind::pinned);
+    return unmapped || (others_are_valid_ && allocation.kind < MemoryKind::pinned);
   }
 
   bool fails(Fault& fault, std::int64_t address) const {
     const auto beyond = static_cast<std::int64_t>(fault.placed.distance);
     const session::Allocation& own = *fault.through->where.allocation;
-    const std::int64_t maybe_mapped = own.kind == Kind::device ? kMaybeMapped : kMaybeMappedByPool;
+    const std::int64_t maybe_mapped = own.kind == MemoryKind::device ? kMaybeMapped : kMaybeMappedByPool;
     const bool unmapped = address < 0 || (beyond > maybe_mapped && !may_be_mapped(address, own));
     fault.by_exclusion = !unmapped;
     // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
