@@ -1,4 +1,6 @@
 // `cudadiag core`: reads a GPU core dump.
+#include "report/core.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
@@ -8,11 +10,8 @@
 #include "command_line.h"
 #include "commands/commands.h"
 #include "diagnose/failure/dump_access.h"
-#include "diagnose/words.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/core_text.h"
-#include "report/text_layout.h"
 #include "run/rerun_speech.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"
@@ -39,52 +38,24 @@ evidence::DebuggerCheck ask_debugger(const std::string& file, const evidence::Co
   return evidence::debugger_check(facts.failure, run.output, symbolize::how_it_failed(run.end, run.cut_short));
 }
 
-evidence::AccessSummary summary_of(const diagnose::DumpAccess& access) {
-  evidence::AccessSummary summary;
-  summary.kind = diagnose::word(access.kind);
-  summary.space = diagnose::word(access.space);
-  summary.bytes = access.bytes;
-  if (!access.lanes.empty()) summary.address = access.lanes.front().address;
-  const diagnose::BaseParameter* parameter = diagnose::only_parameter(access);
-  if (parameter == nullptr) return summary;
-  summary.parameter = parameter->number;
-  summary.parameter_byte = parameter->byte;
-  summary.value = parameter->value;
-  return summary;
-}
-
 int carry_out(const CoreOptions& options) {
   const std::string& file = options.file;
-  const auto read = evidence::read_core(file);
+  auto read = evidence::read_core(file);
   if (const auto* failure = std::get_if<evidence::Unreadable>(&read)) {
     return say(base::Error{failure->what, failure->hint}), kOwnFailure;
   }
-  const auto& facts = std::get<evidence::CoreFacts>(read);
-  std::string instruction;
-  std::optional<diagnose::DumpAccess> access;
-  if (facts.failure && facts.failure->code) {
-    const evidence::FunctionCode& code = *facts.failure->code;
-    const std::string text = supervise::disassembled(code, supervise::find_disassembler({}));
-    instruction = supervise::failing_instruction(code, text);
-    access = diagnose::dump_access(*facts.failure, text);
+  report::Core core{.facts = std::get<evidence::CoreFacts>(std::move(read))};
+  const auto& failure = core.facts.failure;
+  if (failure && failure->code) {
+    const std::string text = supervise::disassembled(*failure->code, supervise::find_disassembler({}));
+    core.instruction = supervise::failing_instruction(*failure->code, text);
+    core.access = diagnose::dump_access(*failure, text);
   }
-  std::optional<evidence::DebuggerCheck> debugger;
-  if (options.cross_check) debugger = ask_debugger(file, facts);
-  if (options.json) {
-    const auto summary = access ? std::optional(summary_of(*access)) : std::nullopt;
-    const std::string text =
-        evidence::write_json(facts, instruction, debugger ? &*debugger : nullptr, summary ? &*summary : nullptr);
-    print(text);
-    if (facts.damaged > 0) say("parts of the dump could not be read: " + std::to_string(facts.damaged));
-    return 0;
+  if (options.cross_check) core.debugger = ask_debugger(file, core.facts);
+  print(options.json ? report::write_core_json(core) : report::core_page(core).print());
+  if (options.json && core.facts.damaged > 0) {
+    say("parts of the dump could not be read: " + std::to_string(core.facts.damaged));
   }
-  const std::vector<std::string> lines = access ? diagnose::access_lines(*access) : std::vector<std::string>();
-  report::Page page;
-  page.add({.lines = evidence::describe(facts, instruction, lines), .wide = report::Wide::stays});
-  if (debugger) {
-    page.add({.label = "Witness", .lines = evidence::sentences(*debugger), .wide = report::Wide::stays});
-  }
-  print(page.print());
   return 0;
 }
 

@@ -283,3 +283,12 @@ TEST_CASE("the fuzzer's inputs and findings are answered") {
   }
   CHECK(files >= 5);
 }
+
+TEST_CASE("exceptions have the debugger's names") {
+  CHECK(exception_name(1) == "Lane Illegal Address");
+  CHECK(exception_name(19) == "Warp Stack Canary");
+  CHECK(exception_name(30) == "Warp MMU Fault");
+  CHECK(exception_name(36) == "TMA Syscall Error");
+  CHECK(exception_name(37) == "exception 37");
+  CHECK(exception_name(0xffffffff) == "exception 4294967295");
+}

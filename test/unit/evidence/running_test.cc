@@ -2,7 +2,6 @@
 
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "evidence/core_text.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;
@@ -39,14 +38,6 @@ ElfBuilder many_grids(std::uint32_t count) {
     dump.add(lanes);
   }
   return dump;
-}
-
-// Returns the content of a dump that cudadiag requested: a kernel is running, and nothing has failed.
-CoreFacts asked_for() {
-  const std::string file = sample_dump().bytes();
-  CoreFacts facts;
-  facts.running = running(file);
-  return facts;
 }
 
 }  // namespace
@@ -106,17 +97,6 @@ TEST_CASE("very many threads in very many functions") {
   CHECK(kernels[0].places[0].place.pc == kKernelAddress);
 }
 
-TEST_CASE("a requested dump says what was running") {
-  const CoreFacts facts = asked_for();
-  const auto lines = describe(facts, "");
-  REQUIRE(lines.size() >= 4);
-  CHECK(lines[0] == "No exception: this dump was requested, not caused by a failure");
-  CHECK(lines[1] == "Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711");
-  CHECK(lines[2] == "Running 2 threads of 1 block");
-  CHECK(lines[3].starts_with("Stopped "));
-  CHECK(write_json(facts, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
-}
-
 // The dump was requested from an H200 through the driver's pipe. NVIDIA's debugger shows kernel spin, grid 4, with
 // (1,1,1) blocks of (64,1,1) threads. One warp is at spin.cuh:8 with PC ...a60, and the other is 16 bytes earlier.
 TEST_CASE("a kernel that waits for time to pass") {
@@ -164,12 +144,4 @@ TEST_CASE("a stream that waits for a value has no kernel running") {
   REQUIRE(std::holds_alternative<CoreFacts>(read));
   CHECK(!std::get<CoreFacts>(read).failure);
   CHECK(std::get<CoreFacts>(read).running.empty());
-}
-
-TEST_CASE("a dump without running kernels says so") {
-  CoreFacts facts;
-  facts.devices = {"0: GPU"};
-  CHECK(describe(facts, "") ==
-        std::vector<std::string>{"No exception: this dump was requested, not caused by a failure",
-                                 "Kernel  none was running", "Device  0: GPU"});
 }

@@ -1,10 +1,14 @@
+#include "report/core.h"
+
 #include <doctest/doctest.h>
 
-#include "evidence/core_facts.h"
-#include "evidence/core_text.h"
+#include "evidence/core_file.h"
 #include "unit/evidence/sample_dump.h"
 
+namespace core_test {
+
 using namespace cudadiag::evidence;
+using namespace cudadiag::report;
 
 namespace {
 
@@ -30,16 +34,20 @@ CoreFacts exited() {
   return facts;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + '\n';
-  return text;
+// Returns the content of a dump that cudadiag requested: a kernel is running, and nothing has failed.
+CoreFacts asked_for() {
+  const std::string file = sample_dump().bytes();
+  auto dump = Dump::read(Bytes(file.data(), file.size()));
+  REQUIRE(dump);
+  CoreFacts facts;
+  facts.running = running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
+  return facts;
 }
 
 }  // namespace
 
 TEST_CASE("the text of a completely known failure") {
-  CHECK(joined(describe(sample())) == R"(Warp Illegal Address (14) in deep(int*)
+  CHECK(core_page({sample()}).print() == R"(Warp Illegal Address (14) in deep(int*)
 Message too far
 Line    /src/b.cuh:3 in leaf(int*)
 inlined /src/a.cu:30 in mid(int*)
@@ -56,14 +64,15 @@ Made by driver 580.65, CUDA 13.0
 }
 
 TEST_CASE("the failing instruction is shown if it could be disassembled") {
-  CHECK(joined(describe(sample(), "STG.E desc[UR4][R2.64], R5"))
+  CHECK(core_page({sample(), "STG.E desc[UR4][R2.64], R5"})
+            .print()
             .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStopped") != std::string::npos);
-  CHECK(write_json(sample(), "EXIT").find("\"instruction\": \"EXIT\"") != std::string::npos);
-  CHECK(write_json(sample()).find("\"instruction\": null") != std::string::npos);
+  CHECK(write_core_json({sample(), "EXIT"}).find("\"instruction\": \"EXIT\"") != std::string::npos);
+  CHECK(write_core_json({sample()}).find("\"instruction\": null") != std::string::npos);
 }
 
 TEST_CASE("the text of a failure says what is unknown") {
-  CHECK(joined(describe(exited())) == R"(Warp Illegal Address (14) in fill(int*, int)
+  CHECK(core_page({exited()}).print() == R"(Warp Illegal Address (14) in fill(int*, int)
 Line    unknown: the code has no line information (nvcc -lineinfo)
 Kernel  fill(int*, int); its grid is not in the dump
 Failed  unknown threads: their warp had exited (SM 5)
@@ -84,21 +93,21 @@ TEST_CASE("the text names the instruction before a trap, and the depth of recurs
   failure.trap = SourceLine{.function = "k", .file = "a.cu", .line = 20};
   failure.callers = {{.pc = 0x90, .function = "k", .offset = 0x90}, {.pc = 0x90, .function = "k", .offset = 0x90}};
   facts.failure = failure;
-  const std::string text = joined(describe(facts));
+  const std::string text = core_page({facts}).print();
   CHECK(text.find("Line    a.cu:21\nTrap    a.cu:20, the preceding instruction\n") != std::string::npos);
   CHECK(text.find("from    k+0x90 (2 times)\n") != std::string::npos);
 }
 
 TEST_CASE("a dump without a failure") {
-  CHECK(joined(describe({})) == "No exception: this dump was requested, not caused by a failure\n");
+  CHECK(core_page({}).print() == "No exception: this dump was requested, not caused by a failure\n");
   CoreFacts damaged;
   damaged.damaged = 2;
-  CHECK(joined(describe(damaged)) ==
+  CHECK(core_page({damaged}).print() ==
         "No exception in the parts that could be read\nDamaged 2 parts of the dump could not be read\n");
 }
 
 TEST_CASE("the JSON of a completely known failure") {
-  CHECK(write_json(sample()) == R"json({
+  CHECK(write_core_json({sample()}) == R"json({
   "exception": "Warp Illegal Address",
   "function": "leaf(int*)",
   "file": "/src/b.cuh",
@@ -154,7 +163,7 @@ TEST_CASE("the JSON of a completely known failure") {
 }
 
 TEST_CASE("JSON has null for unknown values") {
-  CHECK(write_json(exited()) == R"json({
+  CHECK(write_core_json({exited()}) == R"json({
   "exception": "Warp Illegal Address",
   "function": "fill(int*, int)",
   "file": null,
@@ -175,27 +184,18 @@ TEST_CASE("JSON has null for unknown values") {
   "cuda_gdb": null
 }
 )json");
-  CHECK(write_json({}).starts_with("{\n  \"exception\": null,\n  \"function\": null,"));
+  CHECK(write_core_json({}).starts_with("{\n  \"exception\": null,\n  \"function\": null,"));
 }
 
 TEST_CASE("arbitrary names stay valid JSON") {
   CoreFacts facts = exited();
   facts.failure->kernel = "\xff\"\n";
-  CHECK(write_json(facts).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
-}
-
-TEST_CASE("exceptions have the debugger's names") {
-  CHECK(exception_name(1) == "Lane Illegal Address");
-  CHECK(exception_name(19) == "Warp Stack Canary");
-  CHECK(exception_name(30) == "Warp MMU Fault");
-  CHECK(exception_name(36) == "TMA Syscall Error");
-  CHECK(exception_name(37) == "exception 37");
-  CHECK(exception_name(0xffffffff) == "exception 4294967295");
+  CHECK(write_core_json({facts}).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
 }
 
 TEST_CASE("JSON contains the debugger's answer if it was asked") {
   const auto member = [](const DebuggerCheck& witness) {
-    const std::string json = write_json(exited(), "", &witness);
+    const std::string json = write_core_json({exited(), "", {}, witness});
     return json.substr(json.find("\"cuda_gdb\""));
   };
   CHECK(member({"", {{"exception"}, {{"PC", "0x1010", "0x1020"}}}}) == R"json("cuda_gdb": {
@@ -216,3 +216,21 @@ TEST_CASE("JSON contains the debugger's answer if it was asked") {
   const std::string failed = member({"cuda-gdb failed on this dump (signal 6)", {}});
   CHECK(failed.find(R"x("failed": "cuda-gdb failed on this dump (signal 6)",)x") != std::string::npos);
 }
+
+TEST_CASE("a requested dump says what was running") {
+  const std::string text = core_page({asked_for()}).print();
+  CHECK(text.starts_with(R"(No exception: this dump was requested, not caused by a failure
+Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711
+Running 2 threads of 1 block
+Stopped )"));
+  CHECK(write_core_json({asked_for()}).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
+}
+
+TEST_CASE("a dump without running kernels says so") {
+  CoreFacts facts;
+  facts.devices = {"0: GPU"};
+  CHECK(core_page({facts}).print() ==
+        "No exception: this dump was requested, not caused by a failure\nKernel  none was running\nDevice  0: GPU\n");
+}
+
+}  // namespace core_test
