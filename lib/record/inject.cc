@@ -80,22 +80,23 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Maps fresh zero pages for the recorder. Its tables are large and mostly empty, and a page uses memory only once it is
-// touched.
-Recorder* make_recorder() {
+// Maps fresh zero pages for a recorder, and starts it. Its tables are large and mostly empty, and a page uses memory
+// only once it is touched. Returns null if start() returns false, or if there is no room, and then sets `lack`.
+template <typename Start>
+Recorder* make_recorder(Start start, Lack& lack) {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
   if (!has_room || !may_take_data(sizeof(Recorder))) {
-    leave_unrecorded({has_room ? What::data : What::address_space, ENOMEM});
+    lack = {has_room ? What::data : What::address_space, ENOMEM};
     return nullptr;
   }
   void* memory =
       mmap(nullptr, sizeof(Recorder), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    leave_unrecorded({What::memory, errno});
+    lack = {What::memory, errno};
     return nullptr;
   }
   auto* recorder = new (memory) Recorder;
-  if (recorder->start(callback, read_options())) return recorder;
+  if (start(*recorder)) return recorder;
   munmap(memory, sizeof(Recorder));
   return nullptr;
 }
@@ -124,25 +125,11 @@ class Inside {
   if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
 }
 
-// ---- forks: see process_life.h
+// ---- forks: see ForkOrigin
 
-forks::Origin g_origin;             // set in a forked child of a process that uses CUDA; otherwise, `parent` is null
+ForkOrigin g_origin;                // set in a forked child of a process that uses CUDA; otherwise, `parent` is null
 std::atomic<bool> g_tried;          // whether the process has tried to create its recorder
 std::atomic<Recorder*> g_in_child;  // null if there is none yet, or if it could not be created
-
-void make_recorder_in_child() {
-  const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
-  if (!has_room || !may_take_data(sizeof(Recorder))) return;
-  void* memory =
-      mmap(nullptr, sizeof(Recorder), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return;
-  auto* recorder = new (memory) Recorder;
-  if (recorder->start_in_child(g_origin)) {
-    g_in_child.store(recorder, std::memory_order_release);
-  } else {
-    munmap(memory, sizeof(Recorder));
-  }
-}
 
 std::uint32_t result_of(CUpti_CallbackDomain domain, const CUpti_CallbackData& call) {
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) return runtime_result(call);
@@ -153,7 +140,11 @@ std::uint32_t result_of(CUpti_CallbackDomain domain, const CUpti_CallbackData& c
 void record_refused(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData& call,
                     std::uintptr_t frame) {
   const Uncancelled uncancelled;
-  if (!g_tried.exchange(true)) make_recorder_in_child();
+  if (!g_tried.exchange(true)) {
+    Lack lack{};
+    const auto start = [](Recorder& made) { return made.start_in_child(g_origin); };
+    g_in_child.store(make_recorder(start, lack), std::memory_order_release);
+  }
   Recorder* recorder = g_in_child.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
   if (!t_this.asked) {
@@ -177,7 +168,7 @@ void see_in_child(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* 
     if (runtime) t_this.runtime_call = call.functionName, t_this.runtime_error = 0;
     return;
   }
-  if (result_of(domain, call) == forks::kRefused) {
+  if (result_of(domain, call) == kRefusedInChild) {
     const int error = errno;
     t_this.inside = true;
     record_refused(domain, id, call, frame);
@@ -402,7 +393,9 @@ void start_recorder() {
     return leave_unrecorded({What::start, error});
   }
   t_this.inside = true;
-  Recorder* recorder = make_recorder();
+  Lack lack{};
+  Recorder* recorder = make_recorder([](Recorder& made) { return made.start(callback, read_options()); }, lack);
+  if (lack.error != 0) leave_unrecorded(lack);
   t_this.inside = false;
   if (recorder == nullptr) return;
   g_recorder = recorder;

@@ -1,4 +1,4 @@
-// The life of the recorded process: its start, its forks after it has used CUDA, and its end.
+// The start and the end of the recorded process, and its GPU core dump.
 #pragma once
 
 #include <cupti.h>
@@ -13,7 +13,6 @@
 #include "record/operations/threads.h"
 #include "record/output/area_map.h"
 #include "record/output/interner.h"
-#include "wire/cuda_codes.h"
 
 namespace cudadiag::record {
 
@@ -52,25 +51,6 @@ class CoreDump {
   std::atomic<bool> was_requested_ = false;
   char file_[PATH_MAX], pipe_[PATH_MAX], request_[PATH_MAX];
 };
-
-class Recorder;
-
-// Handles forks of a process that has used CUDA. In the child, the driver rejects every call with error 3.
-//
-// The parent records where it forks. The child cannot use the parent's recorder, because other threads may have held
-// its locks. The first rejected call in the child creates a new recorder, which records only rejected calls.
-namespace forks {
-
-constexpr std::uint32_t kRefused = wire::cuda::kInitializationError;
-
-// The child reads `parent`, but never locks or changes it.
-struct Origin {
-  const Recorder* parent = nullptr;
-  std::uint32_t pid = 0;   // of the parent
-  std::uint32_t site = 0;  // where the parent forked, in the parent's area; 0 if unknown
-};
-
-}  // namespace forks
 
 // The actions that are safe on the thread that calls exit(). This thread may have been interrupted inside the recorder
 // or the driver.

@@ -393,7 +393,7 @@ void Recorder::module_loaded(const CUpti_ResourceData& data) {
   module_images_.save({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
 }
 
-// ---- forks (record/process_life.h)
+// ---- forks
 
 std::uint32_t Recorder::note_fork(ThreadState& thread, std::uintptr_t frame) {
   constexpr std::uint32_t kNoCall = 0;
@@ -404,7 +404,7 @@ std::uint32_t Recorder::note_fork(ThreadState& thread, std::uintptr_t frame) {
   return site;
 }
 
-bool Recorder::start_in_child(const forks::Origin& origin) {
+bool Recorder::start_in_child(const ForkOrigin& origin) {
   const Recorder& parent = *origin.parent;
   if (!area_.open()) return false;
   driver_ = parent.driver_;
@@ -420,7 +420,7 @@ bool Recorder::start_in_child(const forks::Origin& origin) {
 
 void Recorder::refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                 std::uintptr_t frame) {
-  failed_calls_.driver_call_failed(thread, id, data, forks::kRefused, frame);
+  failed_calls_.driver_call_failed(thread, id, data, kRefusedInChild, frame);
 }
 
 }  // namespace cudadiag::record

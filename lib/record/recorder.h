@@ -36,6 +36,7 @@
 #include "record/python/hook_loader.h"
 #include "record/python/refused_allocations.h"
 #include "record/rerun/window.h"
+#include "wire/cuda_codes.h"
 #include "wire/environment.h"
 #include "wire/error.h"
 
@@ -48,6 +49,19 @@ struct Options {
   const char* folder = nullptr;    // folder of the pass
   bool tool_loaded_cupti = false;  // whether the injection library that the user chose has loaded CUPTI
 };
+
+class Recorder;
+
+// Where a process that has used CUDA forked. In the child, the driver rejects every call with kRefusedInChild.
+//
+// The parent records where it forks. The child cannot use the parent's recorder, because other threads may have held
+// its locks. The first rejected call in the child creates a new recorder, which records only rejected calls.
+struct ForkOrigin {
+  const Recorder* parent = nullptr;  // the child reads it, but never locks or changes it
+  std::uint32_t pid = 0;             // of the parent
+  std::uint32_t site = 0;            // where the parent forked, in the parent's area; 0 if unknown
+};
+constexpr std::uint32_t kRefusedInChild = wire::cuda::kInitializationError;
 
 class Recorder {
  public:
@@ -139,9 +153,9 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child (record/process_life.h). It records only what refused_in_child() and
+  // Starts a recorder in the child of a fork. It records only what refused_in_child() and
   // leave_runtime_call() report.
-  bool start_in_child(const forks::Origin& origin);
+  bool start_in_child(const ForkOrigin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
   // Returns the calling thread's state. Also does all work that needs file access, because the program may disable file
