@@ -172,7 +172,7 @@ std::optional<session::Work> stuck_in(const analyse::Failure& hang) {
   const bool same = std::ranges::all_of(hang.candidates,
                                         [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
   if (!same) return std::nullopt;
-  return kind == wire::operation::Kind::host_function ? session::Work::host_function : work_of(kind);
+  return work_of(kind);
 }
 
 std::uint32_t forked_from(const session::Process& process, const session::Session& session) {

@@ -82,6 +82,8 @@ session::Work work_of(wire::operation::Kind kind) {
       return Work::copy;
     case Kind::memset:
       return Work::memset;
+    case Kind::host_function:
+      return Work::host_function;
     default:
       return Work::call;
   }
@@ -96,8 +98,6 @@ session::Work work_of(const session::Operation& operation) {
       return Work::wait;
     case Kind::event_record:
       return Work::event;
-    case Kind::host_function:
-      return Work::host_function;
     case Kind::allocation:
       return Work::allocation;
     case Kind::memory_operation: {

@@ -528,8 +528,7 @@ std::string interruption(const diagnose::Finding& finding, const std::string& pl
   if (work == session::Work::kernel && !finding.launch->kernel.empty()) {
     what = base::printable(diagnose::short_kernel_name(finding.launch->kernel, kTitleKernel));
   }
-  const bool runs = work == session::Work::kernel || work == session::Work::graph || work == session::Work::copy ||
-                    work == session::Work::memset || work == session::Work::host_function;
+  const bool runs = work != session::Work::call;
   const std::string time = diagnose::duration(finding.hang->seconds);
   return runs ? fmt::format("interrupted while {} ({}) had been running for {}", what, place, time)
               : fmt::format("interrupted while {} ({}) had been unfinished for {}", what, place, time);

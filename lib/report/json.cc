@@ -50,7 +50,7 @@ static void list(Members& to, const diagnose::Related& related) {
 
 static void list(Members& to, const diagnose::Launch& launch) {
   to.type("launch");
-  to.one_of("operation", word(launch.operation), {"kernel", "graph", "copy", "memset", "call"});
+  to.one_of("operation", word(launch.operation), {"kernel", "graph", "copy", "memset", "host function", "call"});
   to.text("kernel", launch.kernel);
   to.text("mangled", launch.mangled);
   to.add("grid", launch.grid, "0, 0, 0 if it is not a kernel, or if unknown");

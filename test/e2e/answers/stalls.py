@@ -217,6 +217,25 @@ except KeyboardInterrupt:
         expect_in(f"cudadiag: spin at {file.name}:5, <module> had not finished when the program ended, ", err, f"status {status}")
 
 
+def hang_in_a_host_function_is_called_so(machine):
+    file = machine.folder / "waits.py"
+    file.write_text(f"""import ctypes, sys; sys.path.insert(0, {str(HERE / "programs")!r})
+import cuda
+cuda.start()
+stream = cuda.stream()
+pause = ctypes.cast(ctypes.CDLL(None).pause, ctypes.c_void_p)
+cuda.check(cuda.driver.cuLaunchHostFunc(stream, pause, None))
+cuda.driver.cuStreamSynchronize(stream)
+""")
+    report = machine.folder / "report.json"
+    result = machine.run(sys.executable, file, options=["--hang-after", "1", "--json", report])
+    expect(result.returncode, -signal.SIGTERM, "status, with " + result.stderr)
+    (finding,) = json.loads(report.read_text())["findings"]
+    expect((finding["kind"], finding["launch"]["operation"]), ("hang", "host function"), "kind, and the operation")
+    expect_in("What    host function", result.stderr, "the operation in the text")
+    expect(_place(finding["location"]), (str(file), 6), "true line")
+
+
 def stopped_program_has_no_stall(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-report", "0.8", "--",
                                          *stuck(machine, "stopped")))

@@ -356,8 +356,8 @@ TEST_CASE("an interrupted hang is a sentence with its line and time") {
   const std::string sentence = "cudadiag: interrupted while gather<16, long> (train.py:41) had been running for 6.2 s";
   CHECK(write_text(report, {}).starts_with(sentence));
   CHECK(write_text(report, {Verbosity::quiet, false, 100, false}) == sentence + " [bracketed]\n");
-  finding.launch->operation = session::Work::wait;
-  CHECK(write_text(report, {}).starts_with("cudadiag: interrupted while a wait (train.py:41) had been unfinished for"));
+  finding.launch->operation = session::Work::call;
+  CHECK(write_text(report, {}).starts_with("cudadiag: interrupted while a call (train.py:41) had been unfinished for"));
 }
 
 TEST_CASE("no row of prose is wider than the terminal") {
