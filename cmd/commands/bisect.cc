@@ -14,7 +14,7 @@
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "launch/spawn.h"
-#include "run/rerun_speech.h"
+#include "run/reruns.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
 #include "session/session_trust.h"
@@ -229,8 +229,8 @@ int rerun(session::Session& session, diagnose::SessionState& state, supervise::R
         " changed after the first run, so a rerun cannot prove what failed in that run");
   }
   plan.input = input.obstacle().empty() ? &input : nullptr;
-  RerunSpeech speech(session, options.verbosity != report::Verbosity::quiet);
-  const bool possible = supervise::run_reruns(session, state, writer, relay, plan, speech);
+  RerunMessages messages(session, options.verbosity != report::Verbosity::quiet);
+  const bool possible = supervise::run_reruns(session, state, writer, relay, plan, messages);
   print_report(state, options, possible);
   if (!options.rerun.keep_core) supervise::drop_large_dumps(session, writer);
   if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;

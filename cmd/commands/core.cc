@@ -9,10 +9,10 @@
 
 #include "command_line.h"
 #include "commands/commands.h"
-#include "diagnose/failure/dump_access.h"
+#include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
-#include "run/rerun_speech.h"
+#include "run/reruns.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"
 #include "supervise/toolkit_programs.h"

@@ -1,5 +1,3 @@
-#include "run/failure_sinks.h"
-
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
@@ -19,6 +17,7 @@
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "report/writers.h"
+#include "run/watched_run.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -1,5 +1,3 @@
-#include "run/no_finding.h"
-
 #include <fmt/core.h>
 #include <signal.h>
 
@@ -9,10 +7,11 @@
 
 #include "analyse/notes.h"
 #include "analyse/process_ending.h"
-#include "diagnose/unreported/race_findings.h"
+#include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "run/gpu_checks.h"
+#include "run/watched_run.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

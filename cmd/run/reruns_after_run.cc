@@ -1,5 +1,3 @@
-#include "run/reruns_after_run.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "report/rerun_text.h"
-#include "run/rerun_speech.h"
+#include "run/reruns.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/rerun_policy.h"
@@ -49,8 +47,8 @@ class RerunsAfterRun {
     report::TextOptions shown = text_options(options_.verbosity, STDERR_FILENO);
     shown.is_latest = is_latest(session_.folder, options_.recording.output);
     report::RerunText text(report_.report(), shown);
-    RerunSpeech speech(session_, false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
-    supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
+    RerunMessages messages(session_, false, [&](const analyse::Analysis& analysis) { print_proof(analysis, text); });
+    supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, messages);
     for (const report::RerunMessage& message : text.finish(report_.report())) {
       const bool sentence = message.kind == report::RerunMessage::Kind::sentence;
       sentence ? say(message.text) : write_error_text(message.text);
@@ -140,7 +138,7 @@ class RerunsAfterRun {
   void announce() {
     if (is_quiet()) return;
     if (supervise::may_end_other_programs(session_)) say(kMpsWarning);
-    // RerunSpeech announces a rerun for the dump of a hang, with its time limit.
+    // RerunMessages announces a rerun for the dump of a hang, with its time limit.
     if (!for_hang_dump_) say(announcement(outlook()));
     if (!session_.manifest.input_read) return;
     if (const std::string obstacle = input_.obstacle(); !obstacle.empty()) {

@@ -1,5 +1,3 @@
-#include "run/run_report.h"
-
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -11,7 +9,7 @@
 #include "diagnose/diagnosis.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "run/no_finding.h"
+#include "run/watched_run.h"
 #include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"

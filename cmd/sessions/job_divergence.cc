@@ -1,5 +1,3 @@
-#include "sessions/job_divergence.h"
-
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +11,10 @@
 #include <map>
 #include <utility>
 
-#include "diagnose/flight_rank.h"
+#include "diagnose/ranks.h"
 #include "evidence/flight_dump.h"
 #include "session/plain_file.h"
+#include "sessions/job_sessions.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -1,5 +1,5 @@
-// The sessions of a job in which every rank or node has its own launcher. Reads a few sessions at a time and keeps only
-// a summary of each, so a thousand sessions fit in memory.
+// The sessions of a job in which every rank or node has its own launcher, and the call at which its ranks diverge. Reads
+// a few sessions at a time and keeps only a summary of each, so a thousand sessions fit in memory.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/communicator_divergence.h"
-#include "analyse/kernel_divergence.h"
+#include "analyse/rank_divergence.h"
 #include "base/result.h"
-#include "diagnose/communicator_divergence.h"
 #include "diagnose/ranks.h"
 #include "diagnose/session_state.h"
 
@@ -97,5 +95,23 @@ class JobSessions {
 // may hold a session in memory. If a call returns false or throws, the calls for smaller numbers still finish, and no
 // further calls start. Rethrows the exception of `work`.
 void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work);
+
+// At most one is set.
+struct Divergence {
+  std::optional<diagnose::GroupsPart> groups;
+  std::optional<diagnose::RanksPart> ranks;
+};
+
+struct DivergenceOptions {
+  // Folder or path prefix of the dumps of the Flight Recorder; nullopt: search where PyTorch writes them.
+  std::optional<std::string> flight_recorder;
+  bool foreign = false;  // also read the dumps of ranks in sessions that may belong to another user
+};
+
+// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported. Without groups, it uses the
+// dumps of PyTorch's Flight Recorder. Without dumps, it uses the order of the kernels.
+// `first`: the first failure of the job, which must be a hang; null if nothing failed. Prints a message for each dump
+// that cannot be used. Throws a base::Error if a session cannot be read.
+Divergence find_divergence(JobSessions& job, const SessionFailure* first, const DivergenceOptions& options);
 
 }  // namespace cudadiag::command

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analyse/rerun_window.h"
+#include "analyse/reruns.h"
 #include "session/session.h"
 #include "supervise/recorded_processes.h"
 

@@ -10,14 +10,12 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "analyse/earlier_failed_calls.h"
 #include "analyse/error_codes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/hang.h"
 #include "analyse/process_ending.h"
-#include "analyse/stale_pointers.h"
 #include "base/files.h"
 #include "session/process_record.h"
 

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "analyse/communicator_divergence.h"
 #include "analyse/failure.h"
 #include "analyse/grade.h"
-#include "analyse/kernel_divergence.h"
 #include "analyse/notes.h"
-#include "analyse/rerun_results.h"
+#include "analyse/rank_divergence.h"
+#include "analyse/reruns.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

@@ -1,12 +1,10 @@
-#include "analyse/communicator_divergence.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "analyse/kernel_divergence.h"
+#include "analyse/rank_divergence.h"
 #include "analyse/site_keys.h"
 #include "analyse/unfinished_work.h"
 #include "wire/name_patterns.h"

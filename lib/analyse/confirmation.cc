@@ -1,5 +1,3 @@
-#include "analyse/confirmation.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analyse/reruns.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"

@@ -1,10 +1,9 @@
-#include "analyse/eager_reruns.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
+#include "analyse/reruns.h"
 #include "session/session_folders.h"
 #include "session/user_or_library.h"
 

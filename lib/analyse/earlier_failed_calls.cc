@@ -1,10 +1,9 @@
-#include "analyse/earlier_failed_calls.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
 #include "analyse/error_codes.h"
+#include "analyse/failed_calls.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/process_ending.h"
 #include "analyse/recorded_memory.h"

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/earlier_failed_calls.h"
 #include "analyse/error_codes.h"
 #include "analyse/process_ending.h"
 #include "analyse/stream_history.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "analyse/suspects.h"
 #include "session/process_record.h"
 
 namespace cudadiag::analyse {

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/communicator_divergence.h"
-#include "analyse/kernel_divergence.h"
+#include "analyse/rank_divergence.h"
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"
 

@@ -1,10 +1,9 @@
-#include "analyse/kernel_divergence.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "analyse/rank_divergence.h"
 #include "analyse/site_keys.h"
 #include "analyse/stream_history.h"
 #include "analyse/unfinished_work.h"

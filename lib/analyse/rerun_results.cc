@@ -1,5 +1,3 @@
-#include "analyse/rerun_results.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,8 +5,8 @@
 #include <span>
 #include <tuple>
 
-#include "analyse/confirmation.h"
 #include "analyse/first_failure.h"
+#include "analyse/reruns.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 

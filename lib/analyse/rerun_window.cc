@@ -1,5 +1,3 @@
-#include "analyse/rerun_window.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "analyse/confirmation.h"
+#include "analyse/analysis.h"
 #include "analyse/forward_launches.h"
+#include "analyse/reruns.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
 #include "wire/operation.h"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "analyse/communicator_divergence.h"
 #include "analyse/hang.h"
+#include "analyse/rank_divergence.h"
 #include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {

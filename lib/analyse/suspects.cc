@@ -1,14 +1,12 @@
-#include "analyse/suspects.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "analyse/error_codes.h"
+#include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/stale_pointers.h"
 #include "wire/cuda_codes.h"
 #include "wire/name_patterns.h"
 

@@ -1,5 +1,3 @@
-#include "diagnose/flight_rank.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "diagnose/communicator_divergence.h"
+#include "diagnose/ranks.h"
 #include "session/user_or_library.h"
 #include "wire/hash.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/rerun_results.h"
+#include "analyse/reruns.h"
 #include "diagnose/line_resolver.h"
 #include "session/saved_results.h"
 #include "session/session.h"

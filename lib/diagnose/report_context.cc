@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "analyse/process_ending.h"
-#include "analyse/rerun_window.h"
+#include "analyse/reruns.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/tool_findings.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/line_resolver.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"

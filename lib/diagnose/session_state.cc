@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "analyse/eager_reruns.h"
+#include "analyse/reruns.h"
 #include "diagnose/diagnosis.h"
-#include "diagnose/failure/access_by_code.h"
-#include "diagnose/failure/dump_candidates.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/line_resolver.h"
 
 namespace cudadiag::diagnose {

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "analyse/eager_reruns.h"
+#include "analyse/reruns.h"
 #include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "diagnose/failure/dump_access.h"
+#include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/debugger_text.h"
 #include "report/text_layout.h"

@@ -7,7 +7,7 @@
 #include "diagnose/changed_sources.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "report/evidence_text.h"

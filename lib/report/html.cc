@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "diagnose/communicator_divergence.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/html_parts.h"

@@ -1,5 +1,5 @@
 // Writes the report as JSON, according to the contract "cudadiag.report/1", and the contract as a JSON Schema.
-#include "diagnose/communicator_divergence.h"
+#include "diagnose/ranks.h"
 #include "diagnose/words.h"
 #include "report/json_schema.h"
 #include "report/writers.h"

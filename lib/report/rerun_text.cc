@@ -9,7 +9,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/tool_findings.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/race_text.h"

@@ -10,8 +10,7 @@
 #include <optional>
 
 #include "analyse/error_codes.h"
-#include "diagnose/communicator_divergence.h"
-#include "diagnose/failure/tool_findings.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/ranks.h"
 #include "diagnose/report_context.h"
 #include "diagnose/words.h"

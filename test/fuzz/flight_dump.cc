@@ -1,7 +1,6 @@
 // Fuzzes the readers of Flight Recorder dumps (PyTorch), as pickles and as JSON.
-#include "analyse/communicator_divergence.h"
-#include "diagnose/communicator_divergence.h"
-#include "diagnose/flight_rank.h"
+#include "analyse/rank_divergence.h"
+#include "diagnose/ranks.h"
 
 using namespace cudadiag;
 

@@ -1,5 +1,3 @@
-#include "diagnose/failure/access_by_code.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +7,8 @@
 #include "base/demangle.h"
 #include "diagnose/facts/address_relation.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

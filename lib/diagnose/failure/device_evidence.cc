@@ -1,5 +1,3 @@
-#include "diagnose/failure/device_evidence.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -1,5 +1,3 @@
-#include "diagnose/failure/dump_access.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/address_relation.h"
+#include "diagnose/failure/failed_access.h"
 #include "diagnose/words.h"
 
 namespace cudadiag::diagnose {

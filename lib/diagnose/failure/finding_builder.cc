@@ -13,8 +13,6 @@
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/operation_details.h"
-#include "diagnose/forward_line.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/line_resolver.h"
 #include "diagnose/ranks.h"

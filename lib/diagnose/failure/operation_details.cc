@@ -1,5 +1,3 @@
-#include "diagnose/failure/operation_details.h"
-
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -9,6 +7,7 @@
 #include "analyse/recorded_memory.h"
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
+#include "diagnose/failure/finding_builder.h"
 #include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "wire/operation.h"

@@ -1,5 +1,3 @@
-#include "diagnose/failure/recorded_access.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include "base/demangle.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/address_relation.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/finding_builder.h"
 #include "wire/cuda_codes.h"
 #include "wire/pass_files.h"
 

@@ -1,5 +1,3 @@
-#include "diagnose/failure/tool_findings.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 
 #include "base/demangle.h"
 #include "diagnose/facts/kernel_name.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/finding_builder.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"
 #include "wire/cuda_codes.h"
 

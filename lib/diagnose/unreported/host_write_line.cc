@@ -1,5 +1,3 @@
-#include "diagnose/unreported/host_write_line.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "diagnose/facts/place.h"
 #include "diagnose/line_resolver.h"
+#include "diagnose/unreported/findings.h"
 #include "symbolize/source_file.h"
 
 namespace cudadiag::diagnose {

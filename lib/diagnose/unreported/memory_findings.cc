@@ -1,5 +1,3 @@
-#include "diagnose/unreported/memory_findings.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,12 +13,11 @@
 #include "diagnose/explanation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
-#include "diagnose/failure/device_evidence.h"
 #include "diagnose/failure/finding_builder.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/line_resolver.h"
-#include "diagnose/unreported/host_write_line.h"
+#include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "sass/kernel_accesses.h"
 #include "session/session.h"

@@ -1,5 +1,3 @@
-#include "diagnose/unreported/non_finite.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/line_resolver.h"
+#include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "session/hook_output.h"
 

@@ -1,5 +1,3 @@
-#include "diagnose/unreported/race_findings.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +9,7 @@
 #include "diagnose/explanation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/finding_builder.h"
-#include "diagnose/unreported/race_tensors.h"
+#include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 

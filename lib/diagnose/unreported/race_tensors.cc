@@ -1,5 +1,3 @@
-#include "diagnose/unreported/race_tensors.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/line_resolver.h"
+#include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"

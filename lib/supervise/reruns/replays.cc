@@ -10,7 +10,7 @@
 
 #include "analyse/error_codes.h"
 #include "base/demangle.h"
-#include "diagnose/failure/recorded_access.h"
+#include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 #include "replay/placement.h"

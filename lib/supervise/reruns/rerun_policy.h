@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "analyse/rerun_window.h"
+#include "analyse/reruns.h"
 #include "launch/standard_descriptors.h"
 #include "session/session.h"
 

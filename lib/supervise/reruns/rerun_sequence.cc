@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/eager_reruns.h"
+#include "analyse/reruns.h"
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "analyse/rerun_window.h"
+#include "analyse/reruns.h"
 #include "diagnose/session_state.h"
 #include "launch/signals.h"
 #include "session/session.h"

@@ -4,13 +4,12 @@
 #include <numeric>
 #include <set>
 
-#include "analyse/confirmation.h"
-#include "analyse/eager_reruns.h"
 #include "analyse/first_failure.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
-#include "diagnose/failure/recorded_access.h"
-#include "diagnose/failure/tool_findings.h"
+#include "analyse/reruns.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/hook_values.h"
 #include "session/process_record.h"
 #include "supervise/hook_config.h"

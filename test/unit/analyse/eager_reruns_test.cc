@@ -1,8 +1,7 @@
-#include "analyse/eager_reruns.h"
-
 #include <doctest/doctest.h>
 
 #include "analyse/first_failure.h"
+#include "analyse/reruns.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "analyse/earlier_failed_calls.h"
 #include "unit/analyse/failing_calls.h"
 #include "unit/analyse/picture_builder.h"
 

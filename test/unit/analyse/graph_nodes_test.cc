@@ -6,7 +6,7 @@
 #include <initializer_list>
 
 #include "analyse/first_failure.h"
-#include "analyse/rerun_window.h"
+#include "analyse/reruns.h"
 #include "unit/analyse/picture_builder.h"
 #include "wire/site_key.h"
 

@@ -1,10 +1,9 @@
-#include "analyse/rerun_results.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "analyse/first_failure.h"
+#include "analyse/reruns.h"
 #include "unit/analyse/runs.h"
 
 using namespace cudadiag;

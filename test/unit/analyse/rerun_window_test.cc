@@ -1,9 +1,8 @@
-#include "analyse/rerun_window.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
+#include "analyse/reruns.h"
 #include "unit/analyse/runs.h"
 
 namespace cudadiag::analyse {

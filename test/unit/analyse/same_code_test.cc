@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "analyse/analysis.h"
-#include "analyse/confirmation.h"
+#include "analyse/reruns.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/files.h"
-#include "run/rerun_speech.h"
+#include "run/reruns.h"
 
 namespace cudadiag::command {
 namespace {

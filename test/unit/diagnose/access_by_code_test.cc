@@ -1,8 +1,8 @@
 // Tests which access must have failed, as deduced from the kernel's code and the memory passed to it. For each rule,
 // there is also a similar case that must not match.
-#include "diagnose/failure/access_by_code.h"
-
 #include <doctest/doctest.h>
+
+#include "diagnose/failure/failed_access.h"
 
 namespace access_by_code_test {
 

@@ -6,11 +6,9 @@
 #include <iterator>
 #include <memory>
 
-#include "diagnose/failure/access_by_code.h"
-#include "diagnose/failure/device_evidence.h"
-#include "diagnose/failure/dump_access.h"
-#include "diagnose/failure/operation_details.h"
-#include "diagnose/failure/recorded_access.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/finding_builder.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 

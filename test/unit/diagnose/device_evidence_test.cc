@@ -1,6 +1,4 @@
 // Tests the facts that a finding takes from a device pass. The dumps are from an H200 (data/gpucore).
-#include "diagnose/failure/device_evidence.h"
-
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -9,7 +7,7 @@
 #include <fstream>
 
 #include "analyse/graph_nodes.h"
-#include "diagnose/failure/dump_candidates.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/session_state.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

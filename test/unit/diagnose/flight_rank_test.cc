@@ -1,5 +1,3 @@
-#include "diagnose/flight_rank.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -7,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/communicator_divergence.h"
-#include "diagnose/communicator_divergence.h"
+#include "analyse/rank_divergence.h"
+#include "diagnose/ranks.h"
 
 namespace flight_rank_test {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/communicator_divergence.h"
+#include "diagnose/ranks.h"
 
 namespace group_names_test {
 

@@ -1,6 +1,4 @@
 // Tests the choice of the statement that changed host memory between two calls.
-#include "diagnose/unreported/host_write_line.h"
-
 #include <doctest/doctest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <tuple>
 
 #include "diagnose/line_resolver.h"
+#include "diagnose/unreported/findings.h"
 
 namespace host_write_line_test {
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "diagnose/unreported/non_finite.h"
+#include "diagnose/unreported/findings.h"
 
 namespace made_of_test {
 

@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/stale_pointers.h"
+#include "analyse/graph_nodes.h"
 #include "diagnose/facts/report_model.h"
-#include "diagnose/failure/device_evidence.h"
-#include "diagnose/failure/dump_candidates.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/tool_results.h"

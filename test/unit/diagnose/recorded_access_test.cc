@@ -1,14 +1,12 @@
 // Tests how the recording of a process that wrote a core dump explains the dump's addresses.
-#include "diagnose/failure/recorded_access.h"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "diagnose/failure/device_evidence.h"
-#include "diagnose/failure/dump_access.h"
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/failed_access.h"
+#include "diagnose/failure/finding_builder.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "evidence/core_facts.h"
 #include "evidence/core_file.h"
 

@@ -3,7 +3,7 @@
 #include <random>
 #include <set>
 
-#include "diagnose/unreported/race_tensors.h"
+#include "diagnose/unreported/findings.h"
 
 namespace strided_overlap_test {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "diagnose/failure/operation_details.h"
+#include "diagnose/failure/finding_builder.h"
 #include "report/stack_text.h"
 #include "report/text_layout.h"
 #include "report/writers.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/communicator_divergence.h"
+#include "analyse/rank_divergence.h"
 
 using namespace cudadiag;
 using namespace cudadiag::analyse;

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "analyse/communicator_divergence.h"
+#include "analyse/rank_divergence.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
-#include "analyse/kernel_divergence.h"
+#include "analyse/rank_divergence.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,5 +1,3 @@
-#include "diagnose/communicator_divergence.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "diagnose/failure/dump_candidates.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,8 +7,8 @@
 #include "analyse/forward_launches.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/stale_pointers.h"
 #include "diagnose/facts/address_relation.h"
+#include "diagnose/failure/tool_evidence.h"
 #include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"

@@ -1,10 +1,9 @@
-#include "analyse/stale_pointers.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "analyse/graph_nodes.h"
 #include "session/process_record.h"
 #include "wire/cuda_codes.h"
 

@@ -1,5 +1,3 @@
-#include "run/rerun_speech.h"
-
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +17,7 @@
 #include "launch/spawn.h"
 #include "report/finding_text.h"
 #include "report/rerun_text.h"
+#include "run/reruns.h"
 #include "session/saved_results.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit_programs.h"
@@ -187,12 +186,12 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
                                                             : "the session has no GPU core dump for cuda-gdb to read";
 }
 
-std::string RerunSpeech::bisect_command(const std::string& options) const {
+std::string RerunMessages::bisect_command(const std::string& options) const {
   const session::Manifest& manifest = session_.manifest;
   return diagnose::bisect_command(session_.folder.string(), manifest.input_read, manifest.rerun_options, options);
 }
 
-void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
+void RerunMessages::begins(const RerunSpec& spec, std::size_t number) {
   if (prints_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
   // The user requested this rerun explicitly. Its time limit and its failure are therefore always printed.
   if (is_for_hang(spec)) {
@@ -201,7 +200,7 @@ void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   }
 }
 
-void RerunSpeech::runs(const RerunSpec& spec, const supervise::RerunProgress& progress) {
+void RerunMessages::runs(const RerunSpec& spec, const supervise::RerunProgress& progress) {
   if (!progress_) progress_.emplace(doing(spec.kind), progress.operations ? spec.operations : 0, spec.expected_seconds);
   if (progress.dump_bytes > 0) {
     progress_->now_waits_for(
@@ -210,7 +209,7 @@ void RerunSpeech::runs(const RerunSpec& spec, const supervise::RerunProgress& pr
   progress_->show(progress.operations.value_or(0));
 }
 
-void RerunSpeech::repeats_launch(double limit) {
+void RerunMessages::repeats_launch(double limit) {
   if (!progress_) {
     progress_.emplace("repeating the launch under compute-sanitizer", 0, 0);
     if (prints_passes_) {
@@ -221,7 +220,7 @@ void RerunSpeech::repeats_launch(double limit) {
   progress_->show(0);
 }
 
-void RerunSpeech::ended(const RerunEnded& rerun) {
+void RerunMessages::ended(const RerunEnded& rerun) {
   if (after_each_) after_each_(rerun.analysis);
   if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {
     return say(fmt::format("no GPU core dump was written after {}: {}", diagnose::duration(rerun.pass().seconds),
@@ -238,7 +237,7 @@ void RerunSpeech::ended(const RerunEnded& rerun) {
   }
 }
 
-void RerunSpeech::cannot(const RerunProblem& problem) {
+void RerunMessages::cannot(const RerunProblem& problem) {
   using Kind = RerunProblem::Kind;
   switch (problem.kind) {
     case Kind::impossible:

@@ -1,19 +1,25 @@
-// Prints messages about the reruns to standard error.
+// Reruns the command after a run, and prints the messages and the question about reruns.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "launch/signals.h"
+#include "launch/standard_descriptors.h"
+#include "shared_options.h"
+#include "supervise/record_pass.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_table.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
+
+class RunReport;
 
 inline constexpr const char* kMpsWarning =
     "this GPU may be shared through MPS: a rerun that fails can end the other programs on it";
@@ -22,11 +28,12 @@ inline constexpr const char* kMpsWarning =
 std::string sentence(const supervise::RerunObstacle& obstacle);
 std::string sentence(supervise::NoCrossCheck obstacle);
 
-class RerunSpeech : public supervise::RerunListener {
+// Prints messages about the reruns to standard error.
+class RerunMessages : public supervise::RerunListener {
  public:
   // `prints_passes`: print a line before and after each rerun. `after_each`: called after each rerun.
-  RerunSpeech(const session::Session& session, bool prints_passes,
-              std::function<void(const analyse::Analysis&)> after_each = {})
+  RerunMessages(const session::Session& session, bool prints_passes,
+                std::function<void(const analyse::Analysis&)> after_each = {})
       : session_(session), prints_passes_(prints_passes), after_each_(std::move(after_each)) {}
 
   void begins(const supervise::RerunSpec& spec, std::size_t number) override;
@@ -81,5 +88,10 @@ struct AskingTimes {
 // of input, after `patience`, or on a signal that asks this program to exit. Also returns false if this process is in
 // the background.
 bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
+
+// Reruns the command if the policy or the user allows it, and prints messages about the reruns. Call this after the
+// recording is finished and `report` has been printed. `signals`: those that cudadiag passed on to the command.
+void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                  const launch::Input& input, launch::SignalRelay& relay, const std::set<int>& signals);
 
 }  // namespace cudadiag::command

@@ -1,10 +1,9 @@
-#include "analyse/stale_pointers.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "analyse/graph_nodes.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

@@ -1,5 +1,3 @@
-#include "diagnose/forward_line.h"
-
 #include <algorithm>
 #include <cctype>
 #include <optional>
