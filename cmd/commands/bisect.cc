@@ -142,8 +142,7 @@ void print_report(diagnose::SessionState& state, const BisectOptions& options, b
   shown.suggest_rerun = possible;
   shown.say_clean = true;
   shown.is_latest = is_latest(state.session().folder, options.output);
-  const std::string text = report::write_text(state.diagnosis(), shown);
-  print(text);
+  print(report::write_text(state.diagnosis(), shown));
 }
 
 // Returns the exit status. No rerun proves a hang. It is shown if a GPU core dump has the line of its kernel.

@@ -136,10 +136,7 @@ void start_without_randomised_addresses() {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1) words.emplace_back(text.c_str() + at);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ::execv("/proc/self/exe", arguments.data());
+  ::execv("/proc/self/exe", base::c_strings(words).data());
 }
 
 int play_in_this_process(const ChildOptions& options) {

@@ -108,8 +108,7 @@ int carry_out(const ReportOptions& options) {
   if (options.format == Format::html) return write_page(session, options.page);
   const diagnose::Diagnosis found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
-  const std::string text = written(found, options);
-  print(text);
+  print(written(found, options));
   return 0;
 }
 

@@ -1,6 +1,5 @@
-// `cudadiag status`: shows what a run is waiting for now, with --follow what it is doing, updated every second, and
-// with
-// --check whether it makes progress.
+// `cudadiag status`: shows what a run is waiting for now. With --follow, it shows what the run is doing, and with
+// --check whether the run makes progress.
 #include "diagnose/status.h"
 
 #include <fmt/core.h>
@@ -70,8 +69,7 @@ int carry_out(const StatusOptions& options) {
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   // Does not wrap lines that are written to a pipe.
   if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();
-  const std::string text = options.json ? report::write_status_json(status) : report::write_status_text(status, shown);
-  print(text);
+  print(options.json ? report::write_status_json(status) : report::write_status_text(status, shown));
   return 0;
 }
 

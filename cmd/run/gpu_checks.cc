@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
 #include "sessions/report_files.h"
@@ -74,9 +75,7 @@ ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return {};
   arguments.insert(arguments.begin(), "/proc/self/exe");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = base::c_strings(arguments);
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::dup2(pipe[1], STDOUT_FILENO);
@@ -169,36 +168,30 @@ int run_planted_fault() {
   return cuda.get<decltype(cuStreamSynchronize)>("cuStreamSynchronize")(stream) == CUDA_SUCCESS ? 5 : 0;
 }
 
-const char* explain_fault_exit(int status) {
-  switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
-    case 2:
-      return "no context could be created on GPU 0";
-    case 3:
-      return "the driver rejected the test kernel";
-    case 4:
-      return "a graph capture failed while the recorder was active";
-    case 5:
-      return "the planted fault raised no error";
-    default:
-      return "the test program did not finish";
-  }
-}
+// Why the test program failed, by its exit status, and what to do.
+struct FaultExit {
+  int status;
+  const char *why, *fix;
+};
 
-const char* remedy_of_fault_exit(int status) {
-  switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
-    case 2:
-      return "check with nvidia-smi that GPU 0 exists, has free memory, and allows more than one process";
-    case 3:
-      return "the test kernel needs compute capability 5.0 or later: update the driver, or check that nvidia-smi shows "
-             "such a GPU";
-    case 4:
-      return "file a bug report with the output of cudadiag doctor";
-    case 5:
-      return "a real GPU faults when a kernel stores through a null pointer, but a simulated GPU, or a GPU without "
-             "NVIDIA's own driver, may not: run this on a machine with an NVIDIA GPU";
-    default:
-      return "file a bug report with the output of: cudadiag run -- cudadiag doctor-child fault";
-  }
+constexpr FaultExit kFaultExits[] = {
+    {2, "no context could be created on GPU 0",
+     "check with nvidia-smi that GPU 0 exists, has free memory, and allows more than one process"},
+    {3, "the driver rejected the test kernel",
+     "the test kernel needs compute capability 5.0 or later: update the driver, or check that nvidia-smi shows such a "
+     "GPU"},
+    {4, "a graph capture failed while the recorder was active", "file a bug report with the output of cudadiag doctor"},
+    {5, "the planted fault raised no error",
+     "a real GPU faults when a kernel stores through a null pointer, but a simulated GPU, or a GPU without NVIDIA's "
+     "own "
+     "driver, may not: run this on a machine with an NVIDIA GPU"},
+};
+constexpr FaultExit kOtherExit = {-1, "the test program did not finish",
+                                  "file a bug report with the output of: cudadiag run -- cudadiag doctor-child fault"};
+
+const FaultExit& fault_exit(int status) {
+  const auto* found = std::ranges::find(kFaultExits, WIFEXITED(status) ? WEXITSTATUS(status) : -1, &FaultExit::status);
+  return found == std::end(kFaultExits) ? kOtherExit : *found;
 }
 
 void judge_recording(const session::Session& session, std::vector<Proof>& proofs) {
@@ -226,7 +219,7 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
   const ChildResult child =
       run_self({"run", "-q", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "fault"}, {});
   if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0) {
-    proofs.push_back({"recording", explain_fault_exit(child.status), remedy_of_fault_exit(child.status)});
+    proofs.push_back({"recording", fault_exit(child.status).why, fault_exit(child.status).fix});
     return;
   }
   proofs.push_back({"captures", "graph capture works while the recorder is active", ""});
@@ -250,9 +243,9 @@ void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
   if (fs::file_size(file, error) > 0 && !error) {
     proofs.push_back({"core dumps", "the driver writes GPU core dumps", ""});
   } else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) != 0) {
-    const std::string why = explain_fault_exit(child.status);
+    const std::string why = fault_exit(child.status).why;
     const bool named = std::ranges::any_of(proofs, [&](const Proof& proof) { return proof.found == why; });
-    proofs.push_back({"core dumps", "not tested: " + why, named ? "" : remedy_of_fault_exit(child.status),
+    proofs.push_back({"core dumps", "not tested: " + why, named ? "" : fault_exit(child.status).fix,
                       named ? Proof::Outcome::not_known : Proof::Outcome::problem});
   } else {
     proofs.push_back(

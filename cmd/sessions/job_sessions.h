@@ -1,5 +1,5 @@
-// The sessions of a job in which every rank or node has its own launcher, and the call at which its ranks diverge. Reads
-// a few sessions at a time and keeps only a summary of each, so a thousand sessions fit in memory.
+// The sessions of a job in which every rank or node has its own launcher, and the call at which the ranks diverge.
+// Reads a few sessions at a time and keeps only a summary of each, so a thousand fit in memory.
 #pragma once
 
 #include <cstddef>

@@ -148,7 +148,6 @@ Failure failure_at(const session::Process& process, const FailedCall& error, Kin
   Failure failure;
   failure.kind = kind_of(error, kind);
   failure.code = error.code;
-  failure.runtime_code = error.domain == wire::error::Domain::runtime;
   failure.process = &process;
   failure.reported = &error;
   return failure;

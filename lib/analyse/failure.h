@@ -2,6 +2,7 @@
 // Session.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -70,7 +71,6 @@ inline constexpr std::size_t kMaxCandidates = 64;
 struct Failure {
   Kind kind = Kind::async_error;
   std::uint32_t code = 0;  // CUresult, or cudaError_t for a runtime-only error; 0 if no call failed
-  bool runtime_code = false;
   const session::Process* process = nullptr;
   const session::FailedCall* reported = nullptr;  // the call that returned the error; null if its record was lost
   const session::FailedCall* noticed = nullptr;   // a later call that failed for the same reason; null if there is none
@@ -101,6 +101,12 @@ struct Failure {
   // The recorded path of the failing code's source file, if the user edited that code before a rerun. The rerun then
   // proves nothing.
   std::string rewritten;
+
+  // Returns whether all candidates are the same operation, or nodes of one launch.
+  bool has_one_operation() const {
+    return std::ranges::all_of(candidates,
+                               [&](const Candidate& each) { return each.operation == candidates.front().operation; });
+  }
 };
 
 // A function that returns whether two call sites of a process are on the same line, as in an unrolled loop. The caller

@@ -84,18 +84,12 @@ const Allocation* missed_by(const ProcessRecord& record, const StalePointer& sta
   return freed == nullptr || is_covered(record, stale, *freed, launch) ? nullptr : freed;
 }
 
-bool have_one_launch(const Failure& failure) {
-  const Operation* launch = failure.candidates.front().operation;
-  return std::ranges::all_of(failure.candidates,
-                             [&](const Candidate& candidate) { return candidate.operation == launch; });
-}
-
 void blame(Failure& failure, const StalePointer& stale) {
   const ProcessRecord& record = failure.process->record;
   const Operation& launch = *failure.candidates.front().operation;
   Candidate node = candidate_of(record, launch, stale);
   // An unfinished node is better evidence than a stale pointer.
-  const bool one = have_one_launch(failure);
+  const bool one = failure.has_one_operation();
   const bool seen = failure.kind == Kind::graph_node && one;
   if (seen && failure.candidates.front().node != node.node) return;
   failure.kind = Kind::graph_stale_pointer;
@@ -172,7 +166,7 @@ void blame_stale_pointer(Failure& failure) {
   if (!may_be_illegal_address(failure.code, failure.process->record) || failure.stale != nullptr ||
       failure.candidates.empty())
     return;
-  const bool one = have_one_launch(failure);
+  const bool one = failure.has_one_operation();
   // A line that a rerun has proven is better evidence than a stale pointer.
   if (!one && failure.again != nullptr) return;
   const StalePointer* stale = stale_pointer_of(failure.process->record, *failure.candidates.front().operation);

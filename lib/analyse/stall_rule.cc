@@ -32,20 +32,6 @@ double seconds_before(std::uint64_t ticks, const ProcessRecord& record) {
   return record.seconds(record.clock_last) - record.seconds(ticks);
 }
 
-std::vector<bool> reached(std::size_t from, const std::vector<std::vector<std::size_t>>& edges) {
-  std::vector<bool> seen(edges.size());
-  std::vector<std::size_t> open = {from};
-  while (!open.empty()) {
-    const std::size_t at = open.back();
-    open.pop_back();
-    for (const std::size_t next : edges[at]) {
-      if (!seen[next]) open.push_back(next);
-      seen[next] = true;
-    }
-  }
-  return seen;
-}
-
 }  // namespace
 
 // For each stream, which other streams it may wait for. Streams are numbered by their index in `work`.
@@ -55,7 +41,7 @@ struct StallRule::Graph {
   std::vector<double> deadlines;  // kNoDeadline if unknown
   std::vector<bool> overdue;
   std::vector<std::vector<std::size_t>> edges;  // the streams that each one may wait for
-  std::vector<std::vector<bool>> reach;         // the streams that each stream may wait for, directly or indirectly
+  std::vector<std::vector<bool>> reach;  // the stream itself, and those that it may wait for, directly or indirectly
 
   std::size_t size() const { return deadlines.size(); }
   const UnfinishedStream& stream(std::size_t place) const { return work->streams[place]; }
@@ -210,16 +196,14 @@ StallRule::Graph StallRule::graph_of(const UnfinishedWork& work, const ProcessRe
     graph.deadlines.push_back(deadline(work, stream, record, now).value_or(kNoDeadline));
     graph.overdue.push_back(head.stall.has_value() || now >= graph.deadlines.back());
     std::vector<std::size_t>& edges = graph.edges.emplace_back();
-    std::vector<std::uint32_t> others = stream.streams_waited_for();
-    others.insert(others.end(), stream.behind.begin(), stream.behind.end());
-    for (const std::uint32_t other : others) {
+    for (const std::uint32_t other : stream.streams_waited_for()) {
       if (const auto place = places.find(other); place != places.end()) edges.push_back(place->second);
     }
     for (std::size_t other = 0; stream.waits_for_any && other < size; ++other) {
       if (work.streams[other].index != stream.index) edges.push_back(other);
     }
   }
-  for (std::size_t i = 0; i < size; ++i) graph.reach.push_back(reached(i, graph.edges));
+  for (std::size_t i = 0; i < size; ++i) graph.reach.push_back(reached_from({i}, graph.edges));
   return graph;
 }
 

@@ -284,6 +284,8 @@ class UnfinishedSearch {
   UnfinishedWork work_;
 };
 
+}  // namespace
+
 std::vector<bool> reached_from(std::vector<std::size_t> open, const std::vector<std::vector<std::size_t>>& next) {
   std::vector<bool> reached(next.size());
   for (const std::size_t at : open) reached[at] = true;
@@ -298,10 +300,8 @@ std::vector<bool> reached_from(std::vector<std::size_t> open, const std::vector<
   return reached;
 }
 
-}  // namespace
-
 std::vector<std::uint32_t> UnfinishedStream::streams_waited_for() const {
-  std::vector<std::uint32_t> streams;
+  std::vector<std::uint32_t> streams = behind;
   for (const StreamWait& wait : waits) {
     const Operation* other = wait.what == StreamWait::For::stream ? wait.recorded : wait.write;
     if (other != nullptr) streams.push_back(other->stream);
@@ -319,9 +319,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
   std::vector<std::size_t> sources, anybody;
   for (std::size_t i = 0; i < work.streams.size(); ++i) {
     const UnfinishedStream& stream = work.streams[i];
-    std::vector<std::uint32_t> waited_for = stream.streams_waited_for();
-    waited_for.insert(waited_for.end(), stream.behind.begin(), stream.behind.end());
-    for (const std::uint32_t other : waited_for) {
+    for (const std::uint32_t other : stream.streams_waited_for()) {
       const auto place = places.find(other);
       if (place == places.end()) continue;
       others[i].push_back(place->second);

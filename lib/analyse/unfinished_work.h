@@ -41,8 +41,8 @@ struct UnfinishedStream {
 
   bool proven() const { return bound != 0; }
   // Returns whether another stream may block this stream.
-  bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
-  std::vector<std::uint32_t> streams_waited_for() const;  // from `waits`
+  bool may_wait_for_stream() const { return waits_for_any || !streams_waited_for().empty(); }
+  std::vector<std::uint32_t> streams_waited_for() const;  // `behind`, and those in `waits`
 };
 
 // A thread inside a call that may wait for the GPU.
@@ -62,6 +62,9 @@ struct UnfinishedWork {
 };
 
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
+
+// Returns which nodes of a graph are in `open` or can be reached from there. `next`: the successors of each node.
+std::vector<bool> reached_from(std::vector<std::size_t> open, const std::vector<std::vector<std::size_t>>& next);
 
 // Returns the streams that cause a hang, oldest work first: those that have proven unfinished work and wait for no
 // other stream. If a stream with proven unfinished work waits for none of these, also returns that stream and all

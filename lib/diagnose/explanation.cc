@@ -155,10 +155,7 @@ constexpr std::string_view kVariables = "env.";
 // Returns true if the cause may be something other than the pointer to freed memory. The launch may be one of several
 // candidates, or the pointer may be a stale field of a structure.
 bool is_pointer_in_doubt(const analyse::Failure& failure) {
-  const session::Operation* launch = failure.candidates.front().operation;
-  return failure.stale->in_structure ||
-         std::ranges::any_of(failure.candidates,
-                             [&](const analyse::Candidate& candidate) { return candidate.operation != launch; });
+  return failure.stale->in_structure || !failure.has_one_operation();
 }
 
 bool tells_where(const std::optional<Access>& access) {

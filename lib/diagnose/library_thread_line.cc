@@ -66,19 +66,52 @@ bool launches_nothing(std::string_view node) {
   return std::ranges::find(kViews, base) != std::end(kViews);
 }
 
-// Returns the user's line that called the innermost autograd.Function on the stack.
-std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
-  const auto apply = std::ranges::find_if(
-      stack.python, [](const PythonFrame& frame) { return analyse::is_function_apply(frame.file, frame.function); });
-  const auto user = std::find_if(apply, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
-  if (user == stack.python.end()) return std::nullopt;
-  return frame_location(*user);
+// Returns the innermost frame of which `is` is true.
+auto frame_of(const SourceStack& stack, bool (*is)(const std::string& file, const std::string& function)) {
+  return std::ranges::find_if(stack.python, [&](const PythonFrame& each) { return is(each.file, each.function); });
+}
+
+// Returns the user's line that called the innermost frame of which `is` is true: autograd's engine or an
+// autograd.Function.
+std::optional<symbolize::Location> caller_of(const SourceStack& stack,
+                                             bool (*is)(const std::string& file, const std::string& function)) {
+  const auto user = std::find_if(frame_of(stack, is), stack.python.end(), [](const auto& frame) { return frame.user; });
+  return user == stack.python.end() ? std::nullopt : std::optional(frame_location(*user));
+}
+
+// Returns the latest report of this kind by the operation's thread before the operation was issued; null if there is
+// none.
+template <typename Wanted>
+const session::Delivery* latest_report(const Process& process, const Operation& operation, session::DeliveryKind kind,
+                                       Wanted wanted) {
+  const auto& threads = process.record.threads;
+  const session::Delivery* last = nullptr;
+  for (const session::Delivery& delivery : process.deliveries) {
+    const bool of_thread = operation.thread < threads.size() && delivery.tid == threads[operation.thread].tid;
+    if (delivery.kind == kind && of_thread && delivery.ticks <= operation.ticks && wanted(delivery)) last = &delivery;
+  }
+  return last;
 }
 
 class Search {
  public:
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
+  ForwardLine forward_line_at(const Operation& operation, const SourceStack& stack, int depth) {
+    ForwardLine found;
+    if (!analyse::runs_node(operation)) return found;
+    const auto is_user = [](const auto& frame) { return frame.user; };
+    found.own_code = std::any_of(stack.python.begin(), frame_of(stack, analyse::is_engine_call), is_user) ||
+                     std::ranges::any_of(stack.native, is_user);
+    found.called = called(operation);
+    if (!analyse::has_forward(operation)) return found;
+    found.node = analyse::node_name(process_.record, operation);
+    if (found.node.empty()) found.node = "a node of unknown type";
+    if (const auto line = forward(operation, depth, found.because)) found.location = *line;
+    return found;
+  }
+
+ private:
   // If the line is unknown, returns nullopt and puts the reason in `because`.
   std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
@@ -102,7 +135,7 @@ class Search {
       const auto operators = operators_on(stack);
       operators_known = operators_known || !operators.empty();
       if (node == "PyNode") {
-        if (const auto line = line_of_apply(stack)) return line;
+        if (const auto line = caller_of(stack, analyse::is_function_apply)) return line;
         continue;
       }
       if (std::ranges::any_of(operators, [&](auto name) { return makes(name, node); })) {
@@ -129,7 +162,6 @@ class Search {
     return first;
   }
 
- private:
   // Returns the first launch at each site. Skips operations that this node issued in the backward pass.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
@@ -163,32 +195,11 @@ class Search {
     return std::nullopt;
   }
 
- public:
-  ForwardLine forward_line_at(const Operation& operation, const SourceStack& stack, int depth) {
-    ForwardLine found;
-    if (!analyse::runs_node(operation)) return found;
-    const auto engine = std::ranges::find_if(
-        stack.python, [](const PythonFrame& frame) { return analyse::is_engine_call(frame.file, frame.function); });
-    const auto is_user = [](const auto& frame) { return frame.user; };
-    found.own_code = std::any_of(stack.python.begin(), engine, is_user) || std::ranges::any_of(stack.native, is_user);
-    found.called = called(operation);
-    if (!analyse::has_forward(operation)) return found;
-    found.node = analyse::node_name(process_.record, operation);
-    if (found.node.empty()) found.node = "a node of unknown type";
-    if (const auto line = forward(operation, depth, found.because)) found.location = *line;
-    return found;
-  }
-
- private:
   symbolize::Location called(const Operation& operation) {
     const Operation* inside = analyse::launch_in_backward_call(process_.record, operation);
     const session::Site* site = inside == nullptr ? nullptr : session::by_id(process_.record.sites, inside->site);
     if (site == nullptr) return {};
-    const SourceStack stack = symbolizer_.stack(process_, *site);
-    const auto engine = std::ranges::find_if(
-        stack.python, [](const PythonFrame& frame) { return analyse::is_engine_call(frame.file, frame.function); });
-    const auto user = std::find_if(engine, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
-    return user == stack.python.end() ? symbolize::Location{} : frame_location(*user);
+    return caller_of(symbolizer_.stack(process_, *site), analyse::is_engine_call).value_or(symbolize::Location{});
   }
 
   const Process& process_;
@@ -207,16 +218,11 @@ namespace {
 // Returns the hook's report about the node that issued the operation. Returns null if no node issued it, or if the
 // report is about a different node.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
-  const session::ProcessRecord& record = process.record;
-  if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;
-  const session::Delivery* last = nullptr;
-  for (const session::Delivery& delivery : process.deliveries) {
-    if (delivery.kind != session::DeliveryKind::forward || delivery.tid != record.threads[operation.thread].tid)
-      continue;
-    if (delivery.ticks <= operation.ticks) last = &delivery;
-  }
+  if (!analyse::has_forward(operation)) return nullptr;
+  const session::Delivery* last =
+      latest_report(process, operation, session::DeliveryKind::forward, [](const auto&) { return true; });
   if (last == nullptr || static_cast<std::uint32_t>(last->number) != operation.origin.node) return nullptr;
-  const std::string type = analyse::node_name(record, operation);
+  const std::string type = analyse::node_name(process.record, operation);
   const bool same = !last->node.empty() && (type.empty() || type == "PyNode" || type == last->node);
   return same ? last : nullptr;
 }
@@ -245,22 +251,15 @@ namespace {
 // pool's thread reports a start for each piece of work.
 const session::Delivery* start_of(const session::Process& process, const session::Operation& operation,
                                   symbolize::Symbolizer& symbolizer) {
-  const session::ProcessRecord& record = process.record;
-  const session::Site* site = session::by_id(record.sites, operation.site);
-  if (site == nullptr || operation.thread >= record.threads.size()) return nullptr;
+  const session::Site* site = session::by_id(process.record.sites, operation.site);
+  if (site == nullptr) return nullptr;
   const auto frames = symbolizer.stack(process, *site).python;
   const auto is_on_stack = [&](const session::Delivery& delivery) {
     return !delivery.file.empty() && std::ranges::any_of(frames, [&](const auto& frame) {
       return frame.line == delivery.line && frame.file.ends_with(delivery.file);
     });
   };
-  const session::Delivery* last = nullptr;
-  for (const session::Delivery& delivery : process.deliveries) {
-    if (delivery.kind != session::DeliveryKind::started || delivery.tid != record.threads[operation.thread].tid)
-      continue;
-    if (delivery.ticks <= operation.ticks && is_on_stack(delivery)) last = &delivery;
-  }
-  return last;
+  return latest_report(process, operation, session::DeliveryKind::started, is_on_stack);
 }
 
 }  // namespace
@@ -274,9 +273,9 @@ std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analys
   for (const auto& frames : told->stacks) {
     const auto stack = symbolizer.stack(*failure.again_process, frames).python;
     start.stack.insert(start.stack.end(), stack.begin(), stack.end());
-    const auto user = std::ranges::find_if(stack, [](const auto& frame) { return frame.user; });
+    const auto user = std::ranges::find_if(stack, &PythonFrame::user);
     if (user == stack.end()) continue;
-    line = {{user->file, user->function, symbolize::Language::python, "", "", user->line}, {}, true, false};
+    line = {frame_location(*user), {}, true, false};
     return start;
   }
   return std::nullopt;

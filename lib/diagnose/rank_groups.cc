@@ -240,13 +240,6 @@ std::vector<const GroupRank*> those(const GroupsPart& part, Wanted wanted) {
   return found;
 }
 
-std::string names(const std::vector<const GroupRank*>& ranks) {
-  std::vector<RankName> all;
-  for (const GroupRank* rank : ranks) all.push_back({rank->rank, rank->pid});
-  std::ranges::sort(all);
-  return names_of(all);
-}
-
 using Texts = std::vector<std::pair<std::string, std::vector<const GroupRank*>>>;
 
 // Groups the ranks that have the same text, the largest group first.
@@ -299,7 +292,7 @@ std::string absence_sentence(const GroupsPart& part, const std::string& director
   }
   const Texts texts = by_text(absent, [&](const GroupRank& rank) { return absent_text(rank, directory); });
   const char* pronoun = absent.size() == 1 ? "it" : "the first of them";
-  return fmt::format("{} never reached {}: {} {}", names(absent), what(part), pronoun, texts.front().first);
+  return fmt::format("{} never reached {}: {} {}", names_of(absent), what(part), pronoun, texts.front().first);
 }
 
 std::string mismatch_sentence(const GroupsPart& part, const std::string& directory) {
@@ -311,8 +304,8 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
   if (texts.size() < 2) return fmt::format("at {}, the ranks {}", what(part), does);
   const auto& [odd, odd_ranks] = texts.back();
   const auto& [usual, usual_ranks] = texts.front();
-  return fmt::format("{} {} {}{}, while {} {} {}, in {}", names(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
-                     odd, of_line ? "" : at(odd_ranks.front()->location, directory), names(usual_ranks),
+  return fmt::format("{} {} {}{}, while {} {} {}, in {}", names_of(odd_ranks), odd_ranks.size() == 1 ? "calls" : "call",
+                     odd, of_line ? "" : at(odd_ranks.front()->location, directory), names_of(usual_ranks),
                      usual_ranks.size() == 1 ? "calls" : "call", usual, part.title);
 }
 
@@ -380,11 +373,11 @@ std::vector<std::string> group_lines(const GroupsPart& part, const std::string& 
   }
   for (const auto& [text, ranks] : by_text(those(part, [](const GroupRank& rank) { return rank.has_come; }),
                                            [&](const GroupRank& rank) { return call_text(rank, directory); })) {
-    lines.push_back(names(ranks) + ": " + text);
+    lines.push_back(names_of(ranks) + ": " + text);
   }
   for (const auto& [text, ranks] :
        by_text(missing(part), [&](const GroupRank& rank) { return absent_text(rank, directory); })) {
-    lines.push_back(names(ranks) + ": " + text);
+    lines.push_back(names_of(ranks) + ": " + text);
   }
   if (!part.unseen.empty()) {
     lines.push_back(fmt::format("not recorded: {} of {}", unseen_ranks(part), part.title));
@@ -399,7 +392,7 @@ causes::RanksInWords in_words(const GroupsPart& part, const std::string& directo
   switch (part.kind) {
     case GroupKind::absence:
       words.difference = RanksDifference::absence;
-      words.missing = missing(part).empty() ? unseen_ranks(part) : names(missing(part));
+      words.missing = missing(part).empty() ? unseen_ranks(part) : names_of(missing(part));
       break;
     case GroupKind::mismatch:
       words.difference = part.difference == GroupDifference::function || part.difference == GroupDifference::line

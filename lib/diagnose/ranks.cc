@@ -98,12 +98,6 @@ RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Record
   return line;
 }
 
-std::string names(const std::vector<const RankLine*>& lines) {
-  std::vector<RankName> ranks;
-  for (const RankLine* line : lines) ranks.push_back({line->rank, line->pid});
-  return names_of(ranks);
-}
-
 std::string ended_text(const RankLine& line) {
   return "ended earlier" + (line.ended->empty() ? "" : ", with " + *line.ended);
 }
@@ -150,11 +144,10 @@ Told present(const RanksPart& part, const std::string& directory) {
 }
 
 std::string sentence(const Told& told) {
-  std::vector<std::string> parts;
-  for (const auto& [lines, text] : told) parts.push_back(fmt::format("{}: {}", names(lines), text));
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
+  std::string sentence;
+  for (const auto& [lines, text] : told)
+    sentence += fmt::format("{}{}: {}", sentence.empty() ? "" : "; ", names_of(lines), text);
+  return sentence;
 }
 
 std::vector<const RankLine*> absent(const RanksPart& part) {
@@ -177,11 +170,11 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
   }
   std::vector<std::string> lines = {std::move(where)};
   for (const auto& [ranks, text] : present(part, directory)) {
-    lines.push_back(fmt::format("{}: {}", names(ranks), text));
+    lines.push_back(fmt::format("{}: {}", names_of(ranks), text));
   }
   for (const auto& [ranks, text] :
        told(part, false, [&](const RankLine& line) { return absent_text(line, directory); })) {
-    lines.push_back(fmt::format("{}: called {}", names(ranks), text));
+    lines.push_back(fmt::format("{}: called {}", names_of(ranks), text));
   }
   if (part.uneven) {
     const std::string who =
@@ -203,7 +196,7 @@ std::string ranks_text(const RanksPart& part, const std::string& directory) {
 
 causes::RanksInWords in_words(const RanksPart& part, const std::string& directory) {
   const std::vector<const RankLine*> missing = absent(part);
-  return {part.ranks.size(), part.difference, missing.empty() ? "" : names(missing),
+  return {part.ranks.size(), part.difference, missing.empty() ? "" : names_of(missing),
           sentence(present(part, directory))};
 }
 

@@ -1,6 +1,7 @@
 // Explains where the ranks of a job diverge or why its groups are blocked, and writes lists of ranks as text.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,14 @@ struct RankName {
 // Returns text such as "rank 0" or "ranks 0, 2-5". Processes without a rank come last: "processes 4711 and 4712".
 // `ranks` must be sorted.
 std::string names_of(const std::vector<RankName>& ranks);
+// The same for lines with a `rank` and a `pid`, in any order.
+template <typename Line>
+std::string names_of(const std::vector<const Line*>& lines) {
+  std::vector<RankName> names;
+  for (const Line* line : lines) names.push_back({line->rank, line->pid});
+  std::ranges::sort(names);
+  return names_of(names);
+}
 
 // A rank's process, and its session.
 struct RecordedRank {

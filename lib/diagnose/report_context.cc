@@ -67,36 +67,21 @@ std::map<std::string, std::string> package_versions(const session::ProcessRecord
 using session::Deed;
 using session::KeptFrom;
 
-const char* doing(Deed deed) {
-  switch (deed) {
-    case Deed::write:
-      return "writing";
-    case Deed::make:
-      return "creating";
-    case Deed::remove:
-      return "removing";
-    case Deed::rename:
-      return "renaming";
-    case Deed::link:
-      return "linking to";
-    case Deed::change:
-    case Deed::administer:
-      return "changing";
-    case Deed::connect:
-      return "connecting to";
-    case Deed::listen:
-      return "listening on";
-    case Deed::send:
-      return "sending to";
-    case Deed::signal:
-      return "signalling";
-    case Deed::trace:
-      return "attaching to";
-    case Deed::share:
-      return "using";
-  }
-  return "changing";
-}
+constexpr base::Words<Deed, 13> kDoing = {{
+    {Deed::write, "writing"},
+    {Deed::make, "creating"},
+    {Deed::remove, "removing"},
+    {Deed::rename, "renaming"},
+    {Deed::link, "linking to"},
+    {Deed::change, "changing"},
+    {Deed::administer, "changing"},
+    {Deed::connect, "connecting to"},
+    {Deed::listen, "listening on"},
+    {Deed::send, "sending to"},
+    {Deed::signal, "signalling"},
+    {Deed::trace, "attaching to"},
+    {Deed::share, "using"},
+}};
 
 // Programs survive when isolation denies a change under /proc, so such a change did not end the rerun.
 bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
@@ -108,7 +93,7 @@ std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string&
   auto last = std::find_if_not(kept.rbegin(), kept.rend(), is_of_process);
   if (last == kept.rend()) last = kept.rbegin();
   const auto said = [&](const KeptFrom& each) {
-    return fmt::format("{} {}", doing(each.deed), relative_path(each.object, directory));
+    return fmt::format("{} {}", base::word_of(kDoing, each.deed), relative_path(each.object, directory));
   };
   if (kept.size() == 1) return said(*last);
   if (kept.size() == 2) return said(*last) + " and " + said(&*last == &kept.front() ? kept.back() : kept.front());

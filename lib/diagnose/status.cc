@@ -187,23 +187,13 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
   if (wait.what == StreamWait::For::stream) {
     return fmt::format("for the event that operation {} of {} records", wait.recorded->ordinal, stream(*wait.recorded));
   }
-  const char* compared = "has the value";
-  switch (operation.memory_operation) {
-    case MemoryOperation::wait_equal:
-      compared = "equals";
-      break;
-    case MemoryOperation::wait_at_least:
-      compared = "is at least";
-      break;
-    case MemoryOperation::wait_and:
-      compared = "has a bit in common with";
-      break;
-    case MemoryOperation::wait_nor:
-      compared = "has a zero bit in common with";
-      break;
-    default:
-      break;
-  }
+  constexpr base::Words<MemoryOperation, 4> kComparisons = {{
+      {MemoryOperation::wait_equal, "equals"},
+      {MemoryOperation::wait_at_least, "is at least"},
+      {MemoryOperation::wait_and, "has a bit in common with"},
+      {MemoryOperation::wait_nor, "has a zero bit in common with"},
+  }};
+  const std::string_view compared = base::word_of(kComparisons, operation.memory_operation, "has the value");
   const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
   if (wait.write == nullptr) return text + "; no stream has queued a write to it";
   return fmt::format("{}; {} has queued a write to it ({})", text, stream(*wait.write),

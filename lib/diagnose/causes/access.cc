@@ -177,17 +177,15 @@ const std::vector<Rule>& access_rules() {
       {.id = "address-past-end",
        .codes = {700, 717},
        .when = past_end_by_overflow,
-       .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index into elements of {element} would explain this distance",
-                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long; an overflowed 32-bit "
-                 "index into elements of {element} would explain this distance"},
+       .texts = {"{kernel} {verb} {distance} past the end of {parameter}[: {bytes} allocated at {allocated}|, which is "
+                 "{bytes} long]; an overflowed 32-bit index into elements of {element} would explain this distance"},
        .fix = {kWiden, "check that no index is negative before converting it to an unsigned type"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
        .codes = {700, 717},
        .when = past_end,
-       .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} past the end of {parameter}, which is {bytes} long",
+       .texts = {"{kernel} {verb} {distance} past the end of {parameter}[: {bytes} allocated at {allocated}|, which is "
+                 "{bytes} long]",
                  "{kernel} {verb} {reach} after {parameter}, past the end of its memory: no allocation of the program "
                  "is that long"},
        .fix = {"before the access, compare the index with the number of elements: if (i < n)",
@@ -196,26 +194,24 @@ const std::vector<Rule>& access_rules() {
       {.id = "address-outside-allocation",
        .codes = {700, 717},
        .when = outside,
-       .texts =
-           {"{kernel} {verb} memory outside {parameter}: {bytes} allocated at {allocated}; the distance is unknown",
-            "{kernel} {verb} memory outside {parameter}, which is {bytes} long; the distance is unknown"},
+       .texts = {"{kernel} {verb} memory outside {parameter}[: {bytes} allocated at {allocated}|, which is {bytes} "
+                 "long]; the distance is unknown"},
        .fix = {"before the access, compare the index with the number of elements, and check that it is not negative",
                "check that the grid and the sizes passed to the kernel match these {bytes}"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
        .when = before_by_overflow,
-       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; an "
-                 "overflowed 32-bit index into elements of {element} would explain this distance",
-                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long; an overflowed "
-                 "32-bit index into elements of {element} would explain this distance"},
+       .texts =
+           {"{kernel} {verb} {distance} before the beginning of {parameter}[: {bytes} allocated at {allocated}|, which "
+            "is {bytes} long]; an overflowed 32-bit index into elements of {element} would explain this distance"},
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
        .codes = {700, 717},
        .when = before,
-       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
-                 "{kernel} {verb} {distance} before the beginning of {parameter}, which is {bytes} long",
+       .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}[: {bytes} allocated at {allocated}|, "
+                 "which is {bytes} long]",
                  "{kernel} {verb} {reach} before {parameter}, before the beginning of its memory: no allocation of the "
                  "program is that long"},
        .fix = {"look for an index that can be negative: the -1 of a failed search, a neighbour beyond the edge, or a "
@@ -224,10 +220,8 @@ const std::vector<Rule>& access_rules() {
       {.id = "use-after-free",
        .codes = {700, 717},
        .when = freed,
-       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before the launch",
-                 "{kernel} {verb} memory through {parameter}: {bytes} that were freed before the launch",
-                 "{kernel} {verb} memory in an allocation of {bytes} that was freed at {freed} before the launch",
-                 "{kernel} {verb} memory in an allocation of {bytes} that was freed before the launch"},
+       .texts = {"{kernel} {verb} memory through {parameter}: {bytes} that were freed[ at {freed}] before the launch",
+                 "{kernel} {verb} memory in an allocation of {bytes} that was freed[ at {freed}] before the launch"},
        .fix = kFreeLater,
        .link = kFreeLaterLink},
       {.id = "null-pointer",
@@ -244,11 +238,9 @@ const std::vector<Rule>& access_rules() {
       {.id = "null-pointer",
        .codes = {700, 717},
        .when = null,
-       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer; {swallowed} had failed earlier "
-                 "on this thread",
-                 "{kernel} {verb} memory through {parameter}, which is a null pointer",
-                 "{kernel} {verb} memory through a null pointer that it read from {table}",
-                 "{kernel} {verb} memory through a null pointer"},
+       .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer[; {swallowed} had failed earlier "
+                 "on this thread]",
+                 "{kernel} {verb} memory through a null pointer[ that it read from {table}]"},
        .fix = {"check that the pointer was allocated, and that the allocation succeeded"},
        .link = kSanitizerLink},
       {.id = "memory-of-another-gpu",
@@ -275,8 +267,7 @@ const std::vector<Rule>& access_rules() {
        .codes = {700, 717},
        .when = no_address,
        .texts = {"{kernel} {verb} memory at {address} through {origin}: not an address, but the floats {floats}",
-                 "{kernel} {verb} memory at {address} through {origin}: a number, not an address",
-                 "{kernel} {verb} memory through {origin}: a number, not an address",
+                 "{kernel} {verb} memory[ at {address}] through {origin}: a number, not an address",
                  "{kernel} {verb} memory at {address}, which is computed from {parameter} and is not an address",
                  "{kernel} {verb} memory at a number that is computed from {parameter} and is not an address",
                  "{kernel} {verb} memory at {address}: a number, not an address",
@@ -317,19 +308,15 @@ const std::vector<Rule>& access_rules() {
        .sure = Sure::often,
        .codes = {700, 717, 719},
        .when = far_from_received,
-       .texts =
-           {"{kernel} {verb} memory at {address}, {gap} {side} of the nearest memory that it was passed: {nearest} "
-            "allocated at {made}",
-            "{kernel} {verb} memory at {address}, {gap} {side} of the nearest memory that it was passed, which has "
-            "{nearest}"},
+       .texts = {"{kernel} {verb} memory at {address}, {gap} {side} of the nearest memory that it was passed[: "
+                 "{nearest} allocated at {made}|, which has {nearest}]"},
        .fix = {"check the strides, offsets and sizes that the kernel computes addresses from"},
        .link = kSanitizerLink},
       {.id = "misaligned-address",
        .codes = {700, 715, 716, 719},
        .when = misaligned,
-       .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}; the address is "
-                 "computed from {parameter}",
-                 "{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}"},
+       .texts = {"{kernel} {verb} {size} at an address {distance} past a multiple of {alignment}[; the address is "
+                 "computed from {parameter}]"},
        .fix = {"use a pointer and offsets that are multiples of {alignment}, or use narrower loads and stores",
                "{torch:pass a .clone() of the view to the kernel (.contiguous() would keep its offset)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},

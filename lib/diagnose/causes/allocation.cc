@@ -97,12 +97,9 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"CUDACachingAllocator"},
        .when = sized,
-       .texts = {"PyTorch's allocator refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
-                 "free, often because the program set a limit, or the memory that PyTorch has reserved is split into "
-                 "blocks that are too small",
-                 "PyTorch's allocator refused to allocate {size}, although no CUDA call failed, often because the "
-                 "program set a limit, or the memory that PyTorch has reserved is split into blocks that are too "
-                 "small"},
+       .texts = {"PyTorch's allocator refused to allocate {size}, although no CUDA call failed[ and the GPU had {free} "
+                 "free], often because the program set a limit, or the memory that PyTorch has reserved is split into "
+                 "blocks that are too small"},
        .fix = {"raise the limit (torch.cuda.set_per_process_memory_fraction), or hold fewer tensors at once",
                "if much memory is reserved but little of it is allocated, set "
                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -112,10 +109,8 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"cupy.cuda.MemoryPool"},
        .when = sized,
-       .texts = {"CuPy's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
-                 "free: the request would take the pool over its limit",
-                 "CuPy's memory pool refused to allocate {size}, although no CUDA call failed: the request would take "
-                 "the pool over its limit"},
+       .texts = {"CuPy's memory pool refused to allocate {size}, although no CUDA call failed[ and the GPU had {free} "
+                 "free]: the request would take the pool over its limit"},
        .fix = {"raise the limit (set_limit, CUPY_GPU_MEMORY_LIMIT), or hold fewer arrays at once",
                "let the pool free the blocks that no array uses: cupy.get_default_memory_pool().free_all_blocks()"},
        .link = "https://docs.cupy.dev/en/stable/user_guide/memory.html"},
@@ -132,11 +127,9 @@ const std::vector<Rule>& allocation_rules() {
        .codes = {2},
        .calls = {"BFCAllocator"},
        .when = sized,
-       .texts = {"JAX's memory pool refused to allocate {size}, although no CUDA call failed and the GPU had {free} "
-                 "free, often because the share of GPU memory that JAX reserves at startup is too small, or the pool "
-                 "is fragmented",
-                 "JAX's memory pool refused to allocate {size}, although no CUDA call failed, often because the share "
-                 "of GPU memory that JAX reserves at startup is too small, or the pool is fragmented"},
+       .texts = {"JAX's memory pool refused to allocate {size}, although no CUDA call failed[ and the GPU had {free} "
+                 "free], often because the share of GPU memory that JAX reserves at startup is too small, or the pool "
+                 "is fragmented"},
        .fix = {"let JAX reserve more (XLA_PYTHON_CLIENT_MEM_FRACTION=.95), or let its pool grow "
                "(XLA_PYTHON_CLIENT_PREALLOCATE=false)",
                "request less at once: smaller batches, donated arguments (donate_argnums), jax.checkpoint"},
@@ -227,17 +220,14 @@ const std::vector<Rule>& allocation_rules() {
       {.id = "invalid-free",
        .codes = {1, 17},
        .when = frees_inside,
-       .texts =
-           {"{call} was given an address that is {offset} after the beginning of its allocation ({bytes}, allocated "
-            "at {allocated})",
-            "{call} was given an address that is {offset} after the beginning of its allocation ({bytes})"},
+       .texts = {"{call} was given an address that is {offset} after the beginning of its allocation ({bytes}[, "
+                 "allocated at {allocated}])"},
        .fix = {"free each allocation once, with the pointer that the allocation returned and the matching call"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-free",
        .codes = {1, 17},
        .when = frees_twice,
-       .texts = {"{call} was given memory that had been freed at {freed}: {bytes}",
-                 "{call} was given memory that had been freed: {bytes}"},
+       .texts = {"{call} was given memory that had been freed[ at {freed}]: {bytes}"},
        .fix = {"free each allocation once; after that, set the pointer to null, which may be freed again"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-free",

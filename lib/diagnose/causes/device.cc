@@ -75,9 +75,8 @@ const std::vector<Rule>& device_rules() {
       {.id = "invalid-device",
        .codes = {101},
        .when = chooses_device,
-       .texts = {"this process has no device with the number given to {call} (CUDA_VISIBLE_DEVICES={visible}, numbered "
-                 "from 0)",
-                 "this process has no device with the number given to {call}"},
+       .texts = {"this process has no device with the number given to {call}[ (CUDA_VISIBLE_DEVICES={visible}, "
+                 "numbered from 0)]"},
        .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and count devices from 0 among "
                "those that CUDA_VISIBLE_DEVICES selects"},
        .link = kVisibleLink},
@@ -85,11 +84,9 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {101},
        .when = refused,
-       .texts = {"{call} could not use the device, most often because this process has no device with the given number "
-                 "(CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or because the device lacks a feature that the "
-                 "call needs",
-                 "{call} could not use the device, most often because this process has no device with the given "
-                 "number, or because the device lacks a feature that the call needs"},
+       .texts = {"{call} could not use the device, most often because this process has no device with the given "
+                 "number[ (CUDA_VISIBLE_DEVICES={visible}, numbered from 0)], or because the device lacks a feature "
+                 "that the call needs"},
        .fix =
            {"count devices from 0 in the order of CUDA_VISIBLE_DEVICES, and start no more ranks than GPUs",
             "check first with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} whether the device has the feature"},
@@ -111,10 +108,8 @@ const std::vector<Rule>& device_rules() {
       {.id = "cuda-after-fork",
        .codes = {3},
        .when = forked,
-       .texts = {"process {parent}, which had already used CUDA, forked this process at {fork}; CUDA does not work in "
-                 "a process that was forked after its parent used CUDA",
-                 "process {parent}, which had already used CUDA, forked this process; CUDA does not work in a process "
-                 "that was forked after its parent used CUDA"},
+       .texts = {"process {parent}, which had already used CUDA, forked this process[ at {fork}]; CUDA does not work "
+                 "in a process that was forked after its parent used CUDA"},
        .fix = {"start new worker processes instead of forking them{python:, with "
                "multiprocessing.set_start_method(\"spawn\")}{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
                "or use CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
@@ -131,8 +126,7 @@ const std::vector<Rule>& device_rules() {
       {.id = "no-kernel-image",
        .codes = {209},
        .when = refused,
-       .texts = {"the program contains no code for this GPU ({gpu}): it was built for other architectures",
-                 "the program contains no code for this GPU: it was built for other architectures"},
+       .texts = {"the program contains no code for this GPU[ ({gpu})]: it was built for other architectures"},
        .fix =
            {"build for this GPU: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, "
             "TORCH_CUDA_ARCH_LIST for extensions}",
@@ -142,10 +136,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {98},
        .when = refused,
-       .texts = {"the loaded code does not contain the kernel, often because it was not built for this GPU ({gpu}), or "
-                 "because the kernel is registered with another library's copy of the runtime",
-                 "the loaded code does not contain the kernel, often because it was not built for this GPU, or because "
-                 "the kernel is registered with another library's copy of the runtime"},
+       .texts = {"the loaded code does not contain the kernel, often because it was not built for this GPU[ ({gpu})], "
+                 "or because the kernel is registered with another library's copy of the runtime"},
        .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
                "(-cudart shared)"},
        .link = kArchitectures},
@@ -153,9 +145,8 @@ const std::vector<Rule>& device_rules() {
        .sure = Sure::often,
        .codes = {222},
        .when = refused,
-       .texts = {"the driver ({driver}) does not support this version of PTX, often because a newer toolkit generated "
-                 "it",
-                 "the driver does not support this version of PTX, often because a newer toolkit generated it"},
+       .texts =
+           {"the driver[ ({driver})] does not support this version of PTX, often because a newer toolkit generated it"},
        .fix = {"update the driver, build with an older toolkit, or include machine code for this GPU (code=sm_XX); for "
                "Triton, set TRITON_PTXAS_PATH to the ptxas of an older toolkit"},
        .link = kCompatibility},

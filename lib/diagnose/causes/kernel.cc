@@ -13,30 +13,18 @@ bool own_assertion(const Case& failed, Facts& facts) {
   return true;
 }
 
-bool overflowed_stack(const Case& failed, Facts& facts) {
+bool stopped_by(const Case& failed, Facts& facts, std::string_view exception) {
   facts.add("exception", failed.device().exception);
-  return has_any(failed.device().exception, {"Stack Overflow"});
+  return has_any(failed.device().exception, {exception});
 }
 
-bool overwritten_stack(const Case& failed, Facts& facts) {
-  facts.add("exception", failed.device().exception);
-  return has_any(failed.device().exception, {"Stack Canary"});
-}
-
-bool left_cluster(const Case& failed, Facts& facts) {
-  facts.add("exception", failed.device().exception);
-  return has_any(failed.device().exception, {"Block Not Present"});
-}
-
+bool overflowed_stack(const Case& failed, Facts& facts) { return stopped_by(failed, facts, "Stack Overflow"); }
+bool overwritten_stack(const Case& failed, Facts& facts) { return stopped_by(failed, facts, "Stack Canary"); }
+bool left_cluster(const Case& failed, Facts& facts) { return stopped_by(failed, facts, "Block Not Present"); }
 bool outside_cluster(const Case& failed, Facts& facts) {
-  facts.add("exception", failed.device().exception);
-  return failed.device().exception == "Cluster Out-of-range Address";
+  return stopped_by(failed, facts, "Cluster Out-of-range Address");
 }
-
-bool trapped(const Case& failed, Facts& facts) {
-  facts.add("exception", failed.device().exception);
-  return failed.device().exception == "Trap Instruction";
-}
+bool trapped(const Case& failed, Facts& facts) { return stopped_by(failed, facts, "Trap Instruction"); }
 
 bool misread(const Case& failed, Facts&) { return failed.asynchronous(); }
 
@@ -57,8 +45,7 @@ const std::vector<Rule>& kernel_rules() {
       {.id = "failed-assertion",
        .codes = {710},
        .when = own_assertion,
-       .texts = {"the kernel's own assertion failed: `{condition}`, in {function}",
-                 "the kernel's own assertion failed: `{condition}`"},
+       .texts = {"the kernel's own assertion failed: `{condition}`[, in {function}]"},
        .fix = {"check the values that the assertion tests at this line"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#assertion"},
       {.id = "stack-overflow",

@@ -125,9 +125,8 @@ const std::vector<Rule>& launch_rules() {
       {.id = "block-too-large",
        .codes = {1, 9, 701},
        .when = block_too_large,
-       .texts = {"a block of {block} ({threads} threads) is larger than any GPU supports: at most 1024 threads, and "
-                 "1024,1024,64 in x,y,z",
-                 "a block of {block} is larger than any GPU supports: at most 1024 threads, and 1024,1024,64 in x,y,z"},
+       .texts = {"a block of {block}[ ({threads} threads)] is larger than any GPU supports: at most 1024 threads, and "
+                 "1024,1024,64 in x,y,z"},
        .fix = {"use at most 1024 threads per block, and more blocks", "check that grid and block are not swapped"},
        .link = kLimits},
       {.id = "block-too-large-for-kernel",

@@ -262,46 +262,37 @@ const std::vector<Rule>& memory_rules() {
       {.id = "stale-graph-pointer",
        .codes = {700},
        .when = used_freed_in_replay,
-       .texts = {"{kernel} {verb} {bytes} that were freed at {freed} before this replay: a graph keeps the addresses "
-                 "that it was given",
-                 "{kernel} {verb} {bytes} that were freed before this replay: a graph keeps the addresses that it was "
-                 "given"},
+       .texts = {"{kernel} {verb} {bytes} that were freed[ at {freed}] before this replay: a graph keeps the addresses "
+                 "that it was given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "stale-graph-pointer",
        .codes = {0, 700},
        .when = only_freed_before_replay,
-       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}): a "
-                 "graph keeps the addresses that it was given",
-                 "the graph still points into {bytes} that were freed before this replay ({argument}): a graph keeps "
-                 "the addresses that it was given"},
+       .texts = {"the graph still points into {bytes} that were freed[ at {freed}] before this replay ({argument}): a "
+                 "graph keeps the addresses that it was given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "stale-graph-pointer",
        .sure = Sure::often,
        .codes = {700, 719},
        .when = freed_before_replay,
-       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}), and "
-                 "the replay probably used them: a graph keeps the addresses that it was given",
-                 "the graph still points into {bytes} that were freed before this replay ({argument}), and the replay "
-                 "probably used them: a graph keeps the addresses that it was given"},
+       .texts = {"the graph still points into {bytes} that were freed[ at {freed}] before this replay ({argument}), "
+                 "and the replay probably used them: a graph keeps the addresses that it was given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "use-after-free",
        .codes = {1, 700},
        .when = only_freed,
-       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
-                 "{argument} points into {bytes} that were freed before this operation was issued"},
+       .texts = {"{argument} points into {bytes} that were freed[ at {freed}] before this operation was issued"},
        .fix = kFreeLater,
        .link = kFreeLaterLink},
       {.id = "use-after-free",
        .sure = Sure::often,
        .codes = {1, 700, 719},
        .when = points_into_freed,
-       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued, and the "
-                 "operation probably used them",
-                 "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
-                 "probably used them"},
+       .texts = {"{argument} points into {bytes} that were freed[ at {freed}] before this operation was issued, and "
+                 "the operation probably used them"},
        .fix = kFreeLater,
        .link = kFreeLaterLink},
       {.id = "copy-past-allocation",
@@ -347,10 +338,8 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {1},
        .when = wrong_way,
-       .texts = {"{call} copies {way}, but its {argument} points into {bytes} of device memory allocated at "
-                 "{allocated}, often because the addresses are swapped, or the direction is wrong",
-                 "{call} copies {way}, but its {argument} points into {bytes} of device memory, often because the "
-                 "addresses are swapped, or the direction is wrong"},
+       .texts = {"{call} copies {way}, but its {argument} points into {bytes} of device memory[ allocated at "
+                 "{allocated}], often because the addresses are swapped, or the direction is wrong"},
        .fix = {"pass the destination before the source, and use the {cuda:cudaMemcpyKind that matches them "
                "(cudaMemcpyDefault detects it)|matching call (cuMemcpy detects the direction)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
@@ -358,10 +347,8 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = of_another_gpu,
-       .texts = {"{argument} points into {bytes} on device {owner}, allocated at {allocated}; the kernel probably used "
-                 "that memory on device {device}, which has no access to it",
-                 "{argument} points into {bytes} on device {owner}; the kernel probably used that memory on device "
-                 "{device}, which has no access to it"},
+       .texts = {"{argument} points into {bytes} on device {owner}[, allocated at {allocated}]; the kernel probably "
+                 "used that memory on device {device}, which has no access to it"},
        .fix = {"{torch:launch the kernel under torch.cuda.device(tensor.device), or move the tensor with .to() "
                "first|launch the kernel on a stream of the device that owns the memory, or copy the data to the "
                "kernel's device first}",
@@ -406,18 +393,16 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = null_pointer,
-       .texts = {"{argument} is a null pointer, and the kernel probably dereferenced it; {swallowed} had failed "
-                 "earlier on this thread",
-                 "{argument} is a null pointer, and the kernel probably dereferenced it"},
+       .texts = {"{argument} is a null pointer, and the kernel probably dereferenced it[; {swallowed} had failed "
+                 "earlier on this thread]"},
        .fix = {"check that {argument} was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700},
        .when = zero_of_unknown_type,
-       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it; {swallowed} had failed "
-                 "earlier on this thread",
-                 "{argument} is 0: if it is a pointer, the kernel probably dereferenced it"},
+       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it[; {swallowed} had failed "
+                 "earlier on this thread]"},
        .fix = {"if {argument} is a pointer, check that it was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "index-overflow-32",

@@ -51,16 +51,36 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> part
   return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != text.npos; });
 }
 
+namespace {
+
+// `parts`: the inside of brackets in a text.
+std::optional<std::string> chosen(std::string_view parts, const Facts& facts) {
+  const bool may_be_left_out = parts.find('|') == parts.npos;
+  for (;;) {
+    const std::size_t bar = std::min(parts.find('|'), parts.size());
+    if (auto part = filled(parts.substr(0, bar), facts)) return part;
+    if (bar == parts.size()) break;
+    parts.remove_prefix(bar + 1);
+  }
+  return may_be_left_out ? std::optional<std::string>("") : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> filled(std::string_view text, const Facts& facts) {
   std::string result;
   while (!text.empty()) {
-    const std::size_t open = std::min(text.find('{'), text.size());
+    const std::size_t open = std::min(text.find_first_of("{["), text.size());
     result += text.substr(0, open);
     text.remove_prefix(open);
     if (text.empty()) break;
-    const std::size_t close = text.find('}');
-    const std::string* value = close == text.npos ? nullptr : facts.find(text.substr(1, close - 1));
-    if (value == nullptr) return std::nullopt;
+    const bool is_fact = text.front() == '{';
+    const std::size_t close = text.find(is_fact ? '}' : ']');
+    if (close == text.npos) return std::nullopt;
+    const std::string_view inside = text.substr(1, close - 1);
+    const std::string* fact = is_fact ? facts.find(inside) : nullptr;
+    const auto value = fact != nullptr ? std::optional(*fact) : is_fact ? std::nullopt : chosen(inside, facts);
+    if (!value) return std::nullopt;
     result += *value;
     text.remove_prefix(close + 1);
   }

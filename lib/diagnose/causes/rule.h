@@ -28,8 +28,9 @@ struct Rule {
   std::vector<std::string_view> calls{};  // parts of the refused call's name
   // A further condition, which also adds the facts that the texts use.
   bool (*when)(const Case&, Facts&) = nullptr;
-  // Each "{name}" is replaced by a fact. The first text whose facts are all known is used. A step of `fix` with an
-  // unknown fact is omitted. `fix` and `link` may contain choices for in_dialect().
+  // Each "{name}" is replaced by a fact. The first text whose facts are all known is used. Without its facts, a part in
+  // brackets is left out; "[a|b]" becomes the first of its parts whose facts are known. A step of `fix` with an unknown
+  // fact is omitted. `fix` and `link` may contain choices for in_dialect().
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};
@@ -48,7 +49,7 @@ inline constexpr std::string_view kFreeLaterLink =
 // Returns true if torch._assert_async checked the assertion. The program may have chosen the message.
 bool is_asked(const Case& failed);
 
-// Returns `text` with its facts filled in, or nullopt if one is missing.
+// Returns `text` with its facts filled in, or nullopt if one that it needs is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
 // Resolves choices: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else

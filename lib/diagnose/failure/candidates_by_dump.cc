@@ -61,12 +61,6 @@ bool is_its_kernel(const DumpedFailure& exception, const ProcessRecord& record, 
          may_be_same(exception.block_dim, operation.block);
 }
 
-bool are_of_one_operation(const Failure& failure) {
-  const auto& candidates = failure.candidates;
-  return std::ranges::all_of(
-      candidates, [&](const analyse::Candidate& each) { return each.operation == candidates.front().operation; });
-}
-
 bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
 // Returns whether a node of the graph may run the dump's kernel.
@@ -118,7 +112,7 @@ class Weighing {
         failure.candidates.size() < 2) {
       return false;
     }
-    if (failure.stale != nullptr) return !are_of_one_operation(failure);
+    if (failure.stale != nullptr) return !failure.has_one_operation();
     return failure.kind == analyse::Kind::async_error && failure.candidates.front().node == nullptr;
   }
 
@@ -161,7 +155,7 @@ class Weighing {
 // Returns whether the candidates are nodes of one launch, and include all nodes that may have failed.
 bool are_nodes_of_one_launch(const Failure& failure) {
   const auto& candidates = failure.candidates;
-  return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && are_of_one_operation(failure) &&
+  return !candidates.empty() && failure.unlisted == 0 && !failure.records_lost && failure.has_one_operation() &&
          std::ranges::all_of(candidates, [&](const analyse::Candidate& each) { return each.node != nullptr; });
 }
 

@@ -52,8 +52,8 @@ struct DumpAccess {
   std::uint32_t shared_bytes = 0;           // shared memory of a block, including the system's part; 0 if unknown
 };
 
-// Computes the access that failed from the dump and the kernel's code, without a recording. `code` is nvdisasm's text of the kernel. Returns
-// nullopt if cudadiag does not understand the failing instruction.
+// Computes the access that failed from the dump and the kernel's code, without a recording. `code` is nvdisasm's text
+// of the kernel. Returns nullopt if cudadiag does not understand the failing instruction.
 std::optional<DumpAccess> dump_access(const evidence::DumpedFailure& failure, const std::string& code);
 
 // Returns a name such as "parameter 1", "parameter 2 at byte 16" or "table (a __device__ variable)".
@@ -92,7 +92,7 @@ bool lacks_address(const Finding& finding);
 void add_replayed_access(Diagnosis& report, const session::Session& session,
                          const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve);
 
-// Without a core dump, the code, grid and parameters of the kernel may show the access that failed in the first run. This
+// Without a core dump, the code, grid and parameters of the kernel may show the access that failed in the first run. It
 // works only if a single kernel can have failed, perhaps in a graph. Considers only accesses that the kernel performs
 // regardless of what the memory contains. If a recorded copy filled a table of addresses, its contents are known.
 struct FailedLaunch {

@@ -184,9 +184,7 @@ class FindingBuilder {
   void describe_several() {
     const analyse::Candidate& first = failure_.candidates.front();
     // True if all candidates are nodes in the same launch of a graph.
-    const bool of_nodes = first.node != nullptr && std::ranges::all_of(failure_.candidates, [&](const auto& other) {
-                            return other.operation == first.operation;
-                          });
+    const bool of_nodes = first.node != nullptr && failure_.has_one_operation();
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
       finding_.evidence.add(fmt::format("the {} is known, but not which of its {} launches failed",
                                         finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));

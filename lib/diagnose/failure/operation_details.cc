@@ -53,20 +53,11 @@ std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record
   return std::nullopt;
 }
 
-// Maps a CUgraphNodeType to a kind of work.
+// A conditional node runs one of its body graphs.
 Work work_of_node(const session::GraphNode& node) {
-  switch (node.type) {
-    case 0:
-      return Work::kernel;
-    case 1:
-      return Work::copy;
-    case 2:
-      return Work::memset;
-    case wire::graph_node::kConditional:  // a conditional node runs one of its body graphs
-      return Work::graph;
-    default:
-      return Work::call;
-  }
+  constexpr Work kTypes[] = {Work::kernel, Work::copy, Work::memset};  // by CUgraphNodeType
+  if (node.type < std::size(kTypes)) return kTypes[node.type];
+  return node.type == wire::graph_node::kConditional ? Work::graph : Work::call;
 }
 
 }  // namespace

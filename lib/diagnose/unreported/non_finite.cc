@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"
@@ -84,34 +85,20 @@ std::string inputs_text(const std::vector<Argument>& arguments) {
   return "";
 }
 
-// Returns a clause such as "the program wrote the NaN into a parameter".
-std::string use_text(Use use) {
-  switch (use) {
-    case Use::parameter:
-      return "the program wrote the NaN into a parameter";
-    case Use::loss:
-      return "the program started the backward pass from the NaN";
-    case Use::number:
-      return "the program read the NaN as a number";
-    case Use::printed:
-      return "the program printed the NaN";
-    case Use::saved:
-      return "the program saved the NaN";
-    case Use::array:
-      return "the program converted the NaN to an array";
-    case Use::gradient:
-      return "the NaN is in a gradient at the end of the program";
-    case Use::exception:
-      return "the program ended because of the NaN";
-    case Use::compared:
-      return "the program failed soon after a condition that depends on the NaN";
-    case Use::refused:
-      return "an operator that received the NaN raised the exception that ended the program";
-    case Use::other:
-      break;
-  }
-  return "the program used the NaN";
-}
+// What shows that the program used the NaN.
+constexpr base::Words<Use, 11> kUses = {{
+    {Use::parameter, "the program wrote the NaN into a parameter"},
+    {Use::loss, "the program started the backward pass from the NaN"},
+    {Use::number, "the program read the NaN as a number"},
+    {Use::printed, "the program printed the NaN"},
+    {Use::saved, "the program saved the NaN"},
+    {Use::array, "the program converted the NaN to an array"},
+    {Use::gradient, "the NaN is in a gradient at the end of the program"},
+    {Use::exception, "the program ended because of the NaN"},
+    {Use::compared, "the program failed soon after a condition that depends on the NaN"},
+    {Use::refused, "an operator that received the NaN raised the exception that ended the program"},
+    {Use::other, "the program used the NaN"},
+}};
 
 }  // namespace
 
@@ -316,7 +303,7 @@ class NonFiniteBuilder {
     }
     const bool line_certain = value_.node.empty() || !finding_.backward->leads || value_.forward_certain;
     if (!line_certain) evidence.add(Fact::weaker);
-    evidence.add(use_text(value_.use));
+    evidence.add(std::string(base::word_of(kUses, value_.use)));
     for (const Related& related : finding_.related) {
       if (related.role == diagnose::Role::used)
         finding_.evidence.append(" at " + place(related.location, session_.manifest.working_directory));

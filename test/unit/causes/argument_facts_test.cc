@@ -15,6 +15,12 @@ TEST_CASE("a text that lacks a fact is omitted") {
   CHECK(!filled("{a", facts));
   facts.add("b", "{a}");
   CHECK(filled("{b}", facts) == "{a}");  // a brace inside a fact does not start a placeholder
+  CHECK(filled("a[ is {a}]!", facts) == "a is 1!");
+  CHECK(filled("a[ is {c}]!", facts) == "a!");
+  CHECK(filled("a[ is {c}|, not c]", facts) == "a, not c");
+  CHECK(filled("a[ is {a}|, not c]", facts) == "a is 1");
+  CHECK(!filled("a[ is {c}| or {d}]", facts));
+  CHECK(!filled("a[ is {a}", facts));
 }
 
 TEST_CASE("sizes and subscripts") {
