@@ -11,7 +11,6 @@
 #include "commands/commands.h"
 #include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 #include "run/reruns.h"
 #include "shared_options.h"
 #include "supervise/kernel_code.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "analyse/error_codes.h"
-#include "base/demangle.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "diagnose/words.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tool_text.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"
 #include "replay/verdict.h"

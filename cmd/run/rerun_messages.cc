@@ -16,7 +16,7 @@
 #include "diagnose/words.h"
 #include "launch/spawn.h"
 #include "report/finding_text.h"
-#include "report/rerun_text.h"
+#include "report/writers.h"
 #include "run/reruns.h"
 #include "session/saved_results.h"
 #include "session/session_folders.h"

@@ -6,7 +6,7 @@
 #include "analyse/analysis.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
-#include "report/rerun_text.h"
+#include "report/writers.h"
 #include "run/reruns.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"

@@ -15,7 +15,6 @@
 
 #include "analyse/site_keys.h"
 #include "analyse/stream_history.h"
-#include "base/demangle.h"
 #include "base/text.h"
 #include "command_line.h"
 #include "diagnose/facts/kernel_name.h"

@@ -1,9 +1,10 @@
-#include "base/demangle.h"
-
+// Demangles C++ function names from object files.
 #include <libiberty/demangle.h>
 
 #include <algorithm>
 #include <csetjmp>
+
+#include "base/text.h"
 
 namespace cudadiag::base {
 namespace {

@@ -1,5 +1,5 @@
 // Converts between text and numbers, times, bytes, words of enumerations, and C strings. Makes untrusted text
-// printable.
+// printable, and demangles C++ names.
 #pragma once
 
 #include <algorithm>
@@ -114,5 +114,14 @@ std::size_t width(std::string_view text);
 
 // Cuts valid UTF-8 text to at most `columns`. The result ends in "..." if anything was cut.
 std::string clip(std::string_view text, std::size_t columns);
+
+// ---- demangle.cc
+
+// Demangles the name of a C++ function: returns `deep(int*, int)` for `_Z4deepPii`. Returns the name unchanged if it is
+// not mangled, or if the result would be too long. The files that contain these names are not trusted.
+std::string demangle(std::string_view mangled);
+
+// Strips the suffixes that optimisers add: returns `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
+std::string_view without_clone_suffix(std::string_view symbol);
 
 }  // namespace cudadiag::base

@@ -5,7 +5,7 @@
 
 #include "analyse/recorded_memory.h"
 #include "analyse/stream_history.h"
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/line_resolver.h"
 

@@ -4,7 +4,6 @@
 
 #include "analyse/process_ending.h"
 #include "analyse/unfinished_work.h"
-#include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"

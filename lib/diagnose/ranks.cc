@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"

@@ -6,7 +6,6 @@
 
 #include "analyse/analysis.h"
 #include "analyse/process_ending.h"
-#include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"

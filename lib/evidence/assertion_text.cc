@@ -1,5 +1,4 @@
-#include "evidence/assertion_text.h"
-
+// Reads the text that failed assertions print.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -12,8 +11,6 @@
 
 namespace cudadiag::evidence {
 namespace {
-
-using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::string_view kBlock = ": block: [";
 constexpr std::string_view kThread = "], thread: [";

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "evidence/core_tables.h"
@@ -142,5 +144,21 @@ inline constexpr std::size_t kMostKernels = 1024;  // more than eight GPUs can r
 // Finds at most kMostKernels kernels with blocks on the GPU, most threads first. A grid without blocks on the GPU has
 // not started or is finishing, and is omitted.
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
+
+// ---- core_file.cc: a dump on disk, which is mapped into memory, and unpacked first if it is compressed
+
+struct Unreadable {
+  std::string what;  // one sentence, which begins with the file's path
+  std::string hint;  // what the user can do; may be empty
+};
+
+// Larger dumps are rejected, because a compressed dump is unpacked into memory.
+inline constexpr std::uint64_t kLargestUnpacked = std::uint64_t{1} << 30;
+
+// Returns whether the file begins like a gzip archive, in which the driver may write a dump.
+bool is_gzip(int file);
+
+std::variant<CoreFacts, Unreadable> read_core(const std::filesystem::path& path,
+                                              std::uint64_t largest_unpacked = kLargestUnpacked);
 
 }  // namespace cudadiag::evidence

@@ -1,5 +1,4 @@
-#include "evidence/core_file.h"
-
+// Opens a GPU core dump on disk. Maps it into memory, after unpacking it if it is compressed.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "evidence/core_facts.h"
 
 namespace cudadiag::evidence {
 namespace {

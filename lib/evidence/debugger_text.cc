@@ -1,11 +1,9 @@
-#include "evidence/debugger_text.h"
-
+// Reads the text that cuda-gdb prints about a GPU core dump, and compares it with our reading of the dump.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "base/demangle.h"
 #include "base/text.h"
 #include "evidence/tool_text.h"
 

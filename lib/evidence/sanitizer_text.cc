@@ -1,5 +1,4 @@
-#include "evidence/sanitizer_text.h"
-
+// Reads the text that compute-sanitizer prints.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -10,8 +9,6 @@
 
 namespace cudadiag::evidence {
 namespace {
-
-using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::string_view kPrefix = "=========";
 

@@ -33,8 +33,8 @@ std::optional<std::uint64_t> take_address(std::string_view& text) {
   return take(text, "0x") && take_number(text, address, 16) ? std::optional(address) : std::nullopt;
 }
 
-std::optional<std::array<std::uint32_t, 3>> take_dimensions(std::string_view& text) {
-  std::array<std::uint32_t, 3> found{};
+std::optional<Dim3> take_dimensions(std::string_view& text) {
+  Dim3 found{};
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!take(text, i == 0 ? "(" : ",") || !take_number(text, found[i], 10)) return std::nullopt;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "session/area_regions.h"
+#include "session/area_reader.h"
 #include "wire/area.h"
 #include "wire/race_record.h"
 #include "wire/tables.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "session/area_reader.h"
-#include "session/area_regions.h"
 #include "wire/area.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/words.h"
 #include "report/json_schema.h"
 

@@ -6,7 +6,7 @@
 
 #include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
-#include "evidence/debugger_text.h"
+#include "evidence/tool_text.h"
 #include "report/text_layout.h"
 
 namespace cudadiag::report {

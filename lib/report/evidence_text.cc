@@ -1,14 +1,13 @@
-#include "report/evidence_text.h"
-
+// Writes what is known about a failure: the access, the device line, values, pointers, and the memory in use.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "diagnose/causes/case.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
+#include "report/finding_text.h"
 
 namespace cudadiag::report {
 namespace {

@@ -10,9 +10,6 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/ranks.h"
 #include "diagnose/words.h"
-#include "report/evidence_text.h"
-#include "report/race_text.h"
-#include "report/stack_text.h"
 #include "session/session.h"
 #include "symbolize/user_code.h"
 

@@ -1,14 +1,12 @@
-#include "report/race_text.h"
-
+// Writes the lines of a race.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "diagnose/causes/case.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
-#include "report/stack_text.h"
+#include "report/finding_text.h"
 
 namespace cudadiag::report {
 namespace {

@@ -1,5 +1,4 @@
-#include "report/rerun_text.h"
-
+// Writes what reruns add to a report that was already printed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
-#include "report/race_text.h"
+#include "report/writers.h"
 
 namespace cudadiag::report {
 

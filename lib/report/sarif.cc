@@ -15,7 +15,6 @@
 #include "report/finding_text.h"
 #include "report/json_schema.h"
 #include "report/redaction.h"
-#include "report/stack_text.h"
 #include "report/writers.h"
 #include "symbolize/user_code.h"
 

@@ -1,5 +1,4 @@
-#include "report/stack_text.h"
-
+// Writes stacks, and the line that is blamed.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
+#include "report/finding_text.h"
 
 namespace cudadiag::report {
 

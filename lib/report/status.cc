@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "analyse/unfinished_work.h"
-#include "base/demangle.h"
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
@@ -14,7 +13,6 @@
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/json_schema.h"
-#include "report/stack_text.h"
 #include "report/text_layout.h"
 #include "session/process_record.h"
 #include "session/session.h"

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "session/area_regions.h"
+#include "session/area_reader.h"
 #include "session/ring_follower.h"
 #include "session/session.h"
 #include "wire/area.h"

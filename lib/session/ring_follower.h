@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "session/area_regions.h"
+#include "session/area_reader.h"
 #include "wire/area.h"
 
 namespace cudadiag::session {

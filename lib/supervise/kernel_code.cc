@@ -27,7 +27,7 @@
 #include "analyse/operation_arguments.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "evidence/core_file.h"
+#include "evidence/core_facts.h"
 #include "evidence/device_code.h"
 #include "session/plain_file.h"
 #include "session/session_folders.h"

@@ -10,7 +10,6 @@
 #include "launch/environment.h"
 #include "races/race_detector.h"
 #include "session/area_reader.h"
-#include "session/area_regions.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
 

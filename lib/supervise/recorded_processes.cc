@@ -13,7 +13,7 @@
 #include "session/area_reader.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
-#include "symbolize/python_line_table.h"
+#include "symbolize/symbolizer.h"
 #include "wire/area.h"
 #include "wire/intern.h"
 #include "wire/python_layout.h"

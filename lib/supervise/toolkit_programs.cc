@@ -14,8 +14,7 @@
 
 #include "base/files.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
+#include "evidence/tool_text.h"
 #include "launch/environment.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"

@@ -1,10 +1,11 @@
-#include "symbolize/call_sites.h"
-
+// Finds the calls in one module from DWARF call sites, and the functions that tail calls removed from a stack.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
+
+#include "symbolize/elf_module.h"
 
 namespace cudadiag::symbolize {
 

@@ -12,10 +12,9 @@
 #include <set>
 #include <string_view>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "evidence/bytes.h"
 #include "session/user_or_library.h"
-#include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 
 namespace cudadiag::symbolize {

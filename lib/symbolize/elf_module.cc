@@ -13,10 +13,8 @@
 #include <optional>
 #include <set>
 
-#include "base/demangle.h"
 #include "base/text.h"
 #include "session/user_or_library.h"
-#include "symbolize/call_sites.h"
 
 namespace cudadiag::symbolize {
 

@@ -1,9 +1,9 @@
-#include "symbolize/python_line_table.h"
-
+// Maps a place in a code object's bytecode to the source line that a traceback would show for it.
 #include <limits>
 #include <optional>
 #include <string_view>
 
+#include "symbolize/symbolizer.h"
 #include "wire/intern.h"
 
 namespace cudadiag::symbolize {

@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "session/user_or_library.h"
-#include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
-#include "symbolize/python_line_table.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {

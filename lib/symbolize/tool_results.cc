@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/files.h"
-#include "evidence/core_file.h"
-#include "evidence/debugger_text.h"
+#include "evidence/core_facts.h"
+#include "evidence/tool_text.h"
 #include "session/process_record.h"
 #include "session/session_folders.h"
 #include "wire/pass_files.h"

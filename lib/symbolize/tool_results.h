@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evidence/assertion_text.h"
-#include "evidence/core_facts.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tool_text.h"
 #include "session/session.h"
 
 namespace cudadiag::symbolize {

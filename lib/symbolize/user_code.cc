@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "session/user_or_library.h"
 
 namespace cudadiag::symbolize {

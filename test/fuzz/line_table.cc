@@ -1,6 +1,6 @@
 // Fuzzes the decoder of CPython's line tables. The first byte selects the CPython version, the second the first line,
 // and the next two the offset in the bytecode.
-#include "symbolize/python_line_table.h"
+#include "symbolize/symbolizer.h"
 
 using namespace cudadiag;
 

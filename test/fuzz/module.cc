@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 
-#include "symbolize/call_sites.h"
 #include "symbolize/elf_module.h"
 
 using namespace cudadiag::symbolize;

@@ -1,5 +1,5 @@
 // Fuzzes the search for assertions in a program's output.
-#include "evidence/assertion_text.h"
+#include "evidence/tool_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto found = cudadiag::evidence::assertions_in({reinterpret_cast<const char*>(data), size});

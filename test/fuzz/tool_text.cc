@@ -1,6 +1,5 @@
 // Fuzzes the parsers of other tools' output. The first byte selects compute-sanitizer or cuda-gdb.
-#include "evidence/debugger_text.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tool_text.h"
 
 using namespace cudadiag;
 

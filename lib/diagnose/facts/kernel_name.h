@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/demangle.h"
+#include "base/text.h"
 
 namespace cudadiag::diagnose {
 

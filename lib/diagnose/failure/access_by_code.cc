@@ -4,7 +4,7 @@
 #include "analyse/graph_nodes.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/facts/address_relation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/failed_access.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <span>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"

@@ -5,7 +5,7 @@
 
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/line_resolver.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/address_relation.h"
 #include "diagnose/failure/failed_access.h"

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/explanation.h"

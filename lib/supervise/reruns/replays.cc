@@ -9,10 +9,9 @@
 #include <system_error>
 
 #include "analyse/error_codes.h"
-#include "base/demangle.h"
+#include "base/text.h"
 #include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 #include "replay/placement.h"
 #include "sass/kernel_accesses.h"
 #include "session/plain_file.h"

@@ -14,7 +14,7 @@
 #include "analyse/analysis.h"
 #include "base/files.h"
 #include "diagnose/session_state.h"
-#include "evidence/sanitizer_text.h"
+#include "evidence/tool_text.h"
 #include "launch/signals.h"
 #include "replay/launch_folder.h"
 #include "replay/player.h"

@@ -1,8 +1,8 @@
-#include "base/demangle.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "base/text.h"
 
 using namespace cudadiag::base;
 

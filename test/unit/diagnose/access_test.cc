@@ -10,7 +10,6 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 
 namespace access_test {
 

@@ -4,7 +4,7 @@
 
 #include "diagnose/facts/report_model.h"
 #include "diagnose/session_state.h"
-#include "report/race_text.h"
+#include "report/finding_text.h"
 
 namespace races_test {
 

@@ -8,7 +8,6 @@
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 
 namespace recorded_access_test {
 

@@ -1,5 +1,3 @@
-#include "evidence/assertion_text.h"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>

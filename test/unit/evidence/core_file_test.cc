@@ -1,5 +1,3 @@
-#include "evidence/core_file.h"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>

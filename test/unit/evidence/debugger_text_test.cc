@@ -1,12 +1,9 @@
 // Tests the parser of cuda-gdb's output. The texts have the format shown in the CUDA-GDB manual ("GPU core dump
 // support", "Displaying the error PC") and in published sessions. Their values come from the dumps in data/gpucore.
-#include "evidence/debugger_text.h"
-
 #include <doctest/doctest.h>
 
-#include "evidence/assertion_text.h"
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
+#include "evidence/tool_text.h"
 
 using namespace cudadiag::evidence;
 

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 
 using namespace cudadiag::evidence;
 

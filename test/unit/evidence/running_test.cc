@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "evidence/core_facts.h"
-#include "evidence/core_file.h"
 #include "unit/evidence/sample_dump.h"
 
 using namespace cudadiag::evidence;

@@ -1,10 +1,10 @@
 // Tests the parser of compute-sanitizer's output. The texts have the format shown in its manual ("Example Use of
 // Memcheck", memcheck_demo) and in published logs, for releases from 2021 to 2025.
-#include "evidence/sanitizer_text.h"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "evidence/tool_text.h"
 
 using namespace cudadiag::evidence;
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "evidence/core_file.h"
+#include "evidence/core_facts.h"
 #include "unit/evidence/sample_dump.h"
 
 namespace core_test {

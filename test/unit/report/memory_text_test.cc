@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "report/evidence_text.h"
 #include "report/finding_text.h"
 #include "unit/report/sample_reports.h"
 

@@ -1,7 +1,6 @@
-#include "report/rerun_text.h"
-
 #include <doctest/doctest.h>
 
+#include "report/writers.h"
 #include "unit/report/sample_reports.h"
 
 namespace rerun_text_test {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "diagnose/failure/finding_builder.h"
-#include "report/stack_text.h"
+#include "report/finding_text.h"
 #include "report/text_layout.h"
 #include "report/writers.h"
 #include "unit/report/sample_reports.h"

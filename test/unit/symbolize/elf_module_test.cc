@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "fixture_library.h"
-#include "symbolize/call_sites.h"
 
 using cudadiag::symbolize::ElfModule;
 using cudadiag::symbolize::NativeFrame;

@@ -1,5 +1,3 @@
-#include "symbolize/python_line_table.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -8,6 +6,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "symbolize/symbolizer.h"
 
 using cudadiag::session::Code;
 using cudadiag::symbolize::python_line;
