@@ -29,15 +29,11 @@ std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view digits) {
 
 namespace {
 
-struct Decoded {
-  std::uint32_t character = 0;
-  std::size_t bytes = 0;  // 0 if the bytes here are not valid UTF-8
-};
-
 constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Decodes the character at the start of `text`. Overlong forms, surrogates and values past U+10FFFF are invalid.
-Decoded decode(std::string_view text) {
+}  // namespace
+
+Character first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1};
   const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -52,6 +48,8 @@ Decoded decode(std::string_view text) {
   if (character < kSmallest[bytes] || character > 0x10ffff || surrogate) return {};
   return {character, bytes};
 }
+
+namespace {
 
 // Returns true if the character could make a terminal move the cursor, start an escape sequence or reorder the text.
 bool obeyed(std::uint32_t c) {
@@ -74,11 +72,11 @@ std::string printable(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
   while (!raw.empty()) {
-    const Decoded next = decode(raw);
+    const Character next = first_character(raw);
     if (next.bytes == 0) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(raw[0]));
-    } else if (obeyed(next.character)) {
-      out += spelled(next.character);
+    } else if (obeyed(next.code)) {
+      out += spelled(next.code);
     } else {
       out += raw.substr(0, next.bytes);
     }

@@ -104,6 +104,14 @@ inline std::string environment_value(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  // 0 if the bytes are not valid UTF-8
+};
+// Decodes the character at the start of `text`, which must not be empty. Overlong forms, surrogates and values past
+// U+10FFFF are invalid.
+Character first_character(std::string_view text);
+
 // Escapes every character of the target program's text that a terminal could interpret. Line breaks become `\n`, other
 // control characters `\x1b`, C1 and bidirectional controls `\u202e`, and invalid UTF-8 `\xff`. Replaces tabs with
 // spaces. The result is one line of valid UTF-8.

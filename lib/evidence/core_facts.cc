@@ -87,6 +87,13 @@ std::uint64_t waiting_at(const DeviceCode& code, std::uint64_t next) {
   return waits ? next - kBytes : next;
 }
 
+void describe_launch(const DeviceCode& code, const Grid& grid, DumpedKernel& kernel) {
+  kernel.grid = grid.blocks;
+  kernel.block_dim = grid.threads;
+  kernel.host_thread = grid.host_thread;
+  if (const Function* function = code.kernel_at(grid.entry)) kernel.kernel = function->name;
+}
+
 // Looks up each address, and fills in the function, offset and lines of the place that is paired with the address.
 void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places) {
   std::vector<std::uint64_t> addresses;
@@ -151,11 +158,7 @@ class Search {
   void describe(RunningKernel& kernel, const Cta& cta, const Grid* grid) const {
     kernel.device = dump_.device(dump_.sm(cta)).id;
     kernel.grid_id = cta.grid;
-    if (grid == nullptr) return;
-    kernel.grid = grid->blocks;
-    kernel.block_dim = grid->threads;
-    kernel.host_thread = grid->host_thread;
-    if (const Function* function = code_.kernel_at(grid->entry)) kernel.kernel = function->name;
+    if (grid != nullptr) describe_launch(code_, *grid, kernel);
   }
 
   static RunningKernel finish(Gathered gathered) {
@@ -346,7 +349,10 @@ class Examination {
     failure_.blocks = failed.blocks;
     const Grid* grid = dump_.grid(cta);
     failure_.grid_id = cta.grid;
-    if (grid != nullptr) of_grid(*grid);
+    if (grid != nullptr) {
+      failure_.from_kernel = grid->from_kernel;
+      describe_launch(code_, *grid, failure_);
+    }
     find_thread(first, grid);
     find_pc(first);
     for (const ReturnAddress& frame : dump_.backtrace(first)) {
@@ -367,14 +373,6 @@ class Examination {
     if (exception == sm.exception) failure_.message = sm.exception_text;
     failure_.device = dump_.device(sm).id;
     failure_.sm = sm.id;
-  }
-
-  void of_grid(const Grid& grid) {
-    failure_.from_kernel = grid.from_kernel;
-    failure_.grid = grid.blocks;
-    failure_.block_dim = grid.threads;
-    failure_.host_thread = grid.host_thread;
-    if (const Function* kernel = code_.kernel_at(grid.entry)) failure_.kernel = kernel->name;
   }
 
   void find_pc(const Lane& lane) {

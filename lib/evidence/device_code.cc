@@ -362,8 +362,7 @@ std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) 
 }
 
 const Function* DeviceCode::in(const std::vector<Piece>& pieces, std::uint64_t pc) const {
-  const auto after = std::upper_bound(pieces.begin(), pieces.end(), pc,
-                                      [](std::uint64_t value, const Piece& piece) { return value < piece.begin; });
+  const auto after = std::ranges::upper_bound(pieces, pc, {}, &Piece::begin);
   if (after == pieces.begin() || std::prev(after)->end <= pc) return nullptr;
   return &functions_[std::prev(after)->function];
 }
@@ -459,8 +458,7 @@ KernelFacts read_kernel_facts(Bytes section) {
 }
 
 const KernelFacts::Parameter* KernelFacts::at(std::uint32_t byte) const {
-  const auto after = std::upper_bound(parameters.begin(), parameters.end(), byte,
-                                      [](std::uint32_t value, const Parameter& each) { return value < each.offset; });
+  const auto after = std::ranges::upper_bound(parameters, byte, {}, &Parameter::offset);
   if (after == parameters.begin()) return nullptr;
   const Parameter& before = *std::prev(after);
   return byte - before.offset < before.bytes ? &before : nullptr;

@@ -1,6 +1,7 @@
 // Reads the text that compute-sanitizer prints.
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -182,11 +183,7 @@ class SanitizerReader {
 
 std::string bytes_of(std::uint64_t count) { return base::thousands(count) + (count == 1 ? " byte" : " bytes"); }
 
-std::string hexadecimal(std::uint64_t value) {
-  std::array<char, 2 + 16> text{'0', 'x'};
-  const auto end = std::to_chars(text.data() + 2, text.data() + text.size(), value, 16).ptr;
-  return {text.data(), end};
-}
+std::string hexadecimal(std::uint64_t value) { return fmt::format("{:#x}", value); }
 
 // Describes where the accessed bytes are relative to the allocation. Does not use the distance in the log, because
 // different releases of the tool compute it differently.

@@ -1,14 +1,16 @@
 // Recognises secrets by the names of their variables or options, and by the shapes of known tokens.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string>
 #include <utility>
 
 #include "report/redaction.h"
+#include "wire/name_patterns.h"
 
 namespace cudadiag::report {
 namespace {
+
+using wire::library_paths::equals_any;
 
 constexpr std::size_t kLeastRandom = 16;
 
@@ -23,15 +25,15 @@ bool is_about_authority(std::string_view word) {
 
 // Accepts "pass" and "dbpass", but not "bypass".
 bool is_pass(std::string_view word) {
-  static constexpr std::array<std::string_view, 5> kOthers = {"bypass", "compass", "encompass", "surpass", "trespass"};
-  return word.ends_with("pass") && std::ranges::find(kOthers, word) == kOthers.end();
+  static constexpr std::string_view kOthers[] = {"bypass", "compass", "encompass", "surpass", "trespass"};
+  return word.ends_with("pass") && !equals_any(word, kOthers);
 }
 
 // Returns true if "pass" after this word does not mean a password, as in "forward_pass".
 bool counts_passes(std::string_view word) {
-  static constexpr std::array<std::string_view, 13> kWords = {
-      "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
-  return std::ranges::find(kWords, word) != kWords.end();
+  static constexpr std::string_view kWords[] = {"forward", "backward", "fwd",    "bwd", "first", "second", "third",
+                                                "last",    "next",     "single", "one", "two",   "multi"};
+  return equals_any(word, kWords);
 }
 
 // Removes the first word of a name, and returns it in lower case. A word ends at "_" or "-" or, in camel case, at the
@@ -50,11 +52,6 @@ std::string take_word(std::string_view& name, bool capitals) {
   return word;
 }
 
-template <std::size_t N>
-bool is_one_of(std::string_view word, const std::array<std::string_view, N>& words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 bool has_digit(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -66,12 +63,11 @@ bool is_capitals(std::string_view name) {
 }
 
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kParts = {"TOKEN", "KEY",    "SECRET", "PASSWORD",  "CREDENTIAL",
-                                                             "AUTH",  "PASSWD", "_PWD",   "PASSPHRASE"};
-  static constexpr std::array<std::string_view, 12> kWords = {"token",      "secret",      "password", "passwd",
-                                                              "pwd",        "pw",          "apikey",   "passphrase",
-                                                              "credential", "credentials", "cred",     "creds"};
-  static constexpr std::array<std::string_view, 5> kKeys = {"api", "access", "private", "secret", "account"};
+  static constexpr std::string_view kParts[] = {"TOKEN", "KEY",    "SECRET", "PASSWORD",  "CREDENTIAL",
+                                                "AUTH",  "PASSWD", "_PWD",   "PASSPHRASE"};
+  static constexpr std::string_view kWords[] = {"token",  "secret",     "password",   "passwd",      "pwd",  "pw",
+                                                "apikey", "passphrase", "credential", "credentials", "cred", "creds"};
+  static constexpr std::string_view kKeys[] = {"api", "access", "private", "secret", "account"};
   const bool capitals = is_capitals(name);
   if (capitals && std::ranges::any_of(kParts, [&](auto part) { return name.find(part) != name.npos; })) {
     return true;
@@ -80,8 +76,8 @@ bool is_secret_name(std::string_view name) {
   while (!name.empty()) {
     const std::string word = take_word(name, capitals);
     if (is_pass(word) && name.empty()) return !counts_passes(before) && before != "cudadiag";
-    if (!capitals && (is_one_of(word, kWords) || is_about_authority(word))) return true;
-    if (word == "key" && is_one_of(before, kKeys)) return true;
+    if (!capitals && (equals_any(word, kWords) || is_about_authority(word))) return true;
+    if (word == "key" && equals_any(before, kKeys)) return true;
     if (word == "signature" && before == "amz") return true;
     before = word;
   }
@@ -97,14 +93,14 @@ bool is_key_name(std::string_view name) {
 
 bool is_key_of_option(std::string_view name, std::string_view value) {
   // "--sort-key", "--image-key" and the like name a field.
-  static constexpr std::array<std::string_view, 22> kOfFields = {
+  static constexpr std::string_view kOfFields[] = {
       "sort",   "primary", "foreign", "public", "group", "order", "image", "text", "label",  "feature", "input",
       "output", "target",  "dict",    "cache",  "data",  "join",  "index", "map",  "metric", "monitor", "state"};
   const bool capitals = is_capitals(name);
   std::string before, word;
   while (!name.empty()) before = std::exchange(word, take_word(name, capitals));
   if (value.empty() || value.starts_with('-')) return false;
-  if (!before.empty() && !is_one_of(before, kOfFields)) return true;
+  if (!before.empty() && !equals_any(before, kOfFields)) return true;
   return value.size() >= 8 && has_digit(value) && std::ranges::any_of(value, is_letter) &&
          value.find_first_of("/.") == value.npos;
 }
@@ -208,8 +204,8 @@ std::size_t wandb_key(std::string_view text) {
 bool names_wandb(std::string_view text) { return text.find("wandb") != text.npos || text.find("WANDB") != text.npos; }
 
 bool is_login_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kNames = {"login",   "log_in",       "signin",    "sign_in",
-                                                             "sign-in", "authenticate", "basicauth", "basic_auth"};
+  static constexpr std::string_view kNames[] = {"login",   "log_in",       "signin",    "sign_in",
+                                                "sign-in", "authenticate", "basicauth", "basic_auth"};
   std::string word;
   for (const char c : name.substr(name.rfind('.') + 1)) word += lower(c);
   return std::ranges::any_of(kNames, [&](std::string_view end) { return word.ends_with(end); });

@@ -287,24 +287,15 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
 
 // A full disk may truncate the log in the middle of an item. The reader then ignores that item.
 void LogWriter::flush() {
-  std::string_view rest = waiting_;
-  if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
+  if (failure_.what.empty() && written_ + waiting_.size() > kMostBytes) {
     end_early("it has reached its limit of 1 GiB",
               "only the latest operations after that are kept, as without --full-log");
   }
   if (failure_.what.empty() && !has_room(file_.get())) {
     end_early("its disk has less than " + std::to_string(kLeftFree >> 20) + " MB left", kMoreRoom);
   }
-  while (failure_.what.empty() && !rest.empty()) {
-    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      end_early(std::strerror(errno), kMoreRoom);
-      break;
-    }
-    rest.remove_prefix(static_cast<std::size_t>(written));
-    written_ += static_cast<std::uint64_t>(written);
-  }
+  if (failure_.what.empty() && !base::write_all(file_.get(), waiting_)) end_early(std::strerror(errno), kMoreRoom);
+  written_ += waiting_.size();
   waiting_.clear();
 }
 

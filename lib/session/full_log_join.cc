@@ -57,8 +57,7 @@ void IssueNumbers::count(Kind kind, std::uint64_t ticks) {
   const bool there = (at_ == operations_.size() || operations_[at_].ticks >= ticks) &&
                      (at_ == 0 || operations_[at_ - 1].ticks < ticks);
   if (!there) {
-    const auto next = std::lower_bound(operations_.begin(), operations_.end(), ticks,
-                                       [](const Operation& operation, std::uint64_t t) { return operation.ticks < t; });
+    const auto next = std::ranges::lower_bound(operations_, ticks, {}, &Operation::ticks);
     at_ = static_cast<std::size_t>(next - operations_.begin());
   }
   counts_[at_].operations += wire::operation::has_ordinal(kind);

@@ -91,9 +91,7 @@ std::optional<Number> number_of(const Json& object, const char* key) {
 template <typename T = std::int64_t>
 std::vector<T> integers_of(const Json& object, const char* key) {
   std::vector<T> found;
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_array()) return found;
-  for (const Json& each : *it) {
+  for (const Json& each : list_of(object, key)) {
     const auto value = integer<T>(each);
     if (!value || found.size() == kMostDimensions) break;
     found.push_back(*value);
@@ -152,30 +150,21 @@ std::vector<DeliveredFrame> frames_of(const Json& stack) {
 }
 
 DeliveredMemory memory_of(const Json& object) {
-  const auto count = [](const Json& from, const char* key) { return integer_of<std::uint64_t>(from, key).value_or(0); };
-  DeliveredMemory memory{count(object, "asked"),
-                         count(object, "reserved"),
-                         count(object, "allocated"),
-                         count(object, "largest_free"),
-                         {},
-                         {}};
-  const auto each = [&](const char* key, auto visit) {
-    const auto list = object.find(key);
-    if (list == object.end() || !list->is_array()) return;
-    for (const Json& entry : *list) {
-      if (entry.is_object()) visit(entry);
-    }
-  };
-  each("holders", [&](const Json& holder) {
+  DeliveredMemory memory;
+  memory.asked = count_of(object, "asked");
+  memory.reserved = count_of(object, "reserved");
+  memory.allocated = count_of(object, "allocated");
+  memory.largest_free = count_of(object, "largest_free");
+  for (const Json& holder : list_of(object, "holders")) {
     const auto frames = holder.find("frames");
-    if (memory.holders.size() == kMostValues || frames == holder.end() || !frames->is_array()) return;
-    memory.holders.push_back({count(holder, "bytes"), count(holder, "count"), frames_of(*frames)});
-  });
-  each("exceptions", [&](const Json& exception) {
-    if (memory.exceptions.size() == kMostStacks) return;
-    memory.exceptions.push_back({short_text_of(exception, "type"), short_text_of(exception, "file"),
-                                 integer_of<std::int32_t>(exception, "line").value_or(0), count(exception, "bytes")});
-  });
+    if (memory.holders.size() == kMostValues || frames == holder.end() || !frames->is_array()) continue;
+    memory.holders.push_back({count_of(holder, "bytes"), count_of(holder, "count"), frames_of(*frames)});
+  }
+  for (const Json& each : list_of(object, "exceptions")) {
+    if (!each.is_object() || memory.exceptions.size() == kMostStacks) continue;
+    memory.exceptions.push_back({short_text_of(each, "type"), short_text_of(each, "file"),
+                                 integer_of<std::int32_t>(each, "line").value_or(0), count_of(each, "bytes")});
+  }
   return memory;
 }
 
@@ -185,10 +174,7 @@ Value value_of_word(const Json& object, const char* key, const base::Words<Value
   return base::value_of(words, short_text_of(object, key)).value_or(words.front().first);
 }
 
-std::vector<DeliveredFrame> frames(const Json& from, const char* key) {
-  const auto it = from.find(key);
-  return it != from.end() && it->is_array() ? frames_of(*it) : std::vector<DeliveredFrame>();
-}
+std::vector<DeliveredFrame> frames(const Json& from, const char* key) { return frames_of(list_of(from, key)); }
 
 DeliveredOrigin origin_of(const Json& object) {
   DeliveredOrigin origin;
@@ -196,9 +182,7 @@ DeliveredOrigin origin_of(const Json& object) {
   origin.value = number_of(object, "value");
   origin.certain = bool_of(object, "certain");
   origin.stack = frames(object, "stack");
-  const auto steps = object.find("origin");
-  if (steps == object.end() || !steps->is_array()) return origin;
-  for (const Json& step : *steps) {
+  for (const Json& step : list_of(object, "origin")) {
     if (!step.is_object() || origin.steps.size() == kMostStacks) break;
     origin.steps.push_back({value_of_word(step, "role", kOriginRoles), short_text_of(step, "operator"),
                             number_of(step, "value"), integer_of<std::int64_t>(step, "batch"),
@@ -213,26 +197,20 @@ DeliveredRace::Access race_access_of(const Json& object, const char* key) {
   if (it == object.end() || !it->is_object()) return access;
   access.op = short_text_of(*it, "operator");
   access.tensor = value_of(*it);
-  access.stream = integer_of<std::uint64_t>(*it, "stream").value_or(0);
+  access.stream = count_of(*it, "stream");
   access.on_host = bool_of(*it, "on_host");
   access.stack = frames(*it, "stack");
   return access;
 }
 
 DeliveredRace delivered_race(const Json& object) {
-  const auto count = [&](const char* key) { return integer_of<std::uint64_t>(object, key).value_or(0); };
-  return {race_access_of(object, "first"),
-          race_access_of(object, "second"),
-          bool_of(object, "waited_before"),
-          count("begin"),
-          count("end"),
-          count("bytes")};
+  return {race_access_of(object, "first"), race_access_of(object, "second"), bool_of(object, "waited_before"),
+          count_of(object, "begin"),       count_of(object, "end"),          count_of(object, "bytes")};
 }
 
 // Returns nullopt if a stack is missing.
 std::optional<DeliveredRecycled> recycled_of(const Json& object) {
   const auto small = [&](const char* key) { return integer_of<std::uint32_t>(object, key).value_or(0); };
-  const auto large = [&](const char* key) { return integer_of<std::uint64_t>(object, key).value_or(0); };
   const auto stacks = object.find("stacks");
   if (stacks == object.end() || !stacks->is_array() || stacks->size() != 3) return std::nullopt;
   for (const Json& each : *stacks) {
@@ -241,9 +219,9 @@ std::optional<DeliveredRecycled> recycled_of(const Json& object) {
   return DeliveredRecycled{small("graph"),
                            small("node"),
                            small("offset"),
-                           large("address"),
-                           large("begin"),
-                           large("bytes"),
+                           count_of(object, "address"),
+                           count_of(object, "begin"),
+                           count_of(object, "bytes"),
                            bool_of(object, "may_be_leftover"),
                            frames_of((*stacks)[0]),
                            frames_of((*stacks)[1]),
@@ -254,21 +232,19 @@ DeliveredNonFinite non_finite_of(const Json& object) {
   DeliveredNonFinite found;
   found.state = value_of_word(object, "state", kStates);
   found.role = value_of_word(object, "role", kValueRoles);
-  found.root = integer_of<std::uint64_t>(object, "root").value_or(0);
+  found.root = count_of(object, "root");
   found.use = value_of_word(object, "used", kUses);
   found.node = short_text_of(object, "node");
   if (object.contains("module")) found.module = short_text_of(object, "module");
   found.module_class = short_text_of(object, "module_class");
   found.dtype = short_text_of(object, "dtype");
-  found.step = integer_of<std::uint64_t>(object, "step").value_or(0);
+  found.step = count_of(object, "step");
   found.shape = integers_of(object, "shape");
   found.index = integers_of(object, "index");
   found.bad = integer_of<std::uint64_t>(object, "bad");
-  if (const auto elements = object.find("elements"); elements != object.end() && elements->is_array()) {
-    for (const Json& each : *elements) {
-      if (!each.is_object() || found.elements.size() == kMostValues) continue;
-      found.elements.emplace_back(short_text_of(each, "name"), short_text_of(each, "value"));
-    }
+  for (const Json& each : list_of(object, "elements")) {
+    if (!each.is_object() || found.elements.size() == kMostValues) continue;
+    found.elements.emplace_back(short_text_of(each, "name"), short_text_of(each, "value"));
   }
   found.stack = frames(object, "stack");
   found.forward = frames(object, "forward_stack");
@@ -293,9 +269,9 @@ std::optional<Delivery> parse(std::string_view text) {
   delivery.schema = short_text_of(object, "schema");
   delivery.whole = bool_of(object, "whole");
   delivery.file = short_text_of(object, "file");
-  delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
+  delivery.visit = count_of(object, "visit");
   delivery.visits = integers_of<std::uint64_t>(object, "visits");
-  delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
+  delivery.milliseconds = count_of(object, "milliseconds");
   delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
   if (delivery.kind == DeliveryKind::memory) {
     delivery.memory = memory_of(object);
@@ -306,7 +282,7 @@ std::optional<Delivery> parse(std::string_view text) {
     if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
     delivery.node = short_text_of(object, "node");
     delivery.pool = bool_of(object, "pool");
-    delivery.number = integer_of<std::uint64_t>(object, "number").value_or(0);
+    delivery.number = count_of(object, "number");
     for (const Json& stack : *stacks) {
       if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));
     }

@@ -61,7 +61,7 @@ class HeapReader {
       case Tag::module:
         return read_module(count, payload);
       case Tag::function:
-        return read_function(payload);
+        return read_name(record_.functions, payload);
       case Tag::code:
         return read_code(count, payload);
       case Tag::python:
@@ -87,7 +87,7 @@ class HeapReader {
       case Tag::arguments:
         return read_arguments(count, payload);
       case Tag::node_type:
-        return read_node_type(payload);
+        return read_name(record_.node_types, payload);
     }
     ++record_.damaged;
   }
@@ -125,14 +125,9 @@ class HeapReader {
     module.build_id = base::hex_of(payload.subspan(32, count));
   }
 
-  void read_function(std::span<const std::byte> payload) {
-    std::string& function = record_.functions.emplace_back();
-    if (has(payload, 4)) function = string(number<std::uint32_t>(payload, 0));
-  }
-
-  void read_node_type(std::span<const std::byte> payload) {
-    std::string& type = record_.node_types.emplace_back();
-    if (has(payload, 4)) type = string(number<std::uint32_t>(payload, 0));
+  void read_name(std::vector<std::string>& names, std::span<const std::byte> payload) {
+    std::string& name = names.emplace_back();
+    if (has(payload, 4)) name = string(number<std::uint32_t>(payload, 0));
   }
 
   void read_code(std::uint16_t count, std::span<const std::byte> payload) {

@@ -27,6 +27,16 @@ bool bool_of(const Json& object, const char* key, bool otherwise) {
   return it != object.end() && it->is_boolean() ? it->get<bool>() : otherwise;
 }
 
+std::uint64_t count_of(const Json& object, const char* key) {
+  return integer_of<std::uint64_t>(object, key).value_or(0);
+}
+
+const Json& list_of(const Json& object, const char* key) {
+  static const Json kNone = Json::array();
+  const auto it = object.find(key);
+  return it != object.end() && it->is_array() ? *it : kNone;
+}
+
 WholeNumber whole_number(const Json& value) {
   if (value.is_number_unsigned()) return {value.get<std::uint64_t>(), std::nullopt};
   if (value.is_number_integer()) return {std::nullopt, value.get<std::int64_t>()};

@@ -29,6 +29,8 @@ std::string text_of(const Json& object, const char* key);
 std::string short_text(const Json& value);
 std::string short_text_of(const Json& object, const char* key);
 bool bool_of(const Json& object, const char* key, bool otherwise = false);
+std::uint64_t count_of(const Json& object, const char* key);  // 0 if it is missing
+const Json& list_of(const Json& object, const char* key);     // an empty list if it is missing
 
 // Internal to integer(). One member is set if the value is an integer.
 struct WholeNumber {

@@ -67,16 +67,6 @@ std::optional<std::string> text_of_hex(std::string_view digits) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
-std::vector<std::string> texts_of(const Json& object, const char* key) {
-  std::vector<std::string> texts;
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_array()) return texts;
-  for (const Json& element : *it) {
-    if (element.is_string()) texts.push_back(element.get<std::string>());
-  }
-  return texts;
-}
-
 // A rerun needs these values byte for byte. JSON cannot contain invalid UTF-8, so values with invalid UTF-8 are also
 // written in hexadecimal.
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
@@ -91,21 +81,13 @@ void add_hex(const Manifest& manifest, Json& document) {
 }
 
 void take_hex(const Json& document, Manifest& manifest) {
-  const std::vector<std::string> words = texts_of(document, kCommandHex);
+  std::vector<std::string> words;
+  FieldReader{document}(kCommandHex, words);
   for (std::size_t i = 0; words.size() == manifest.command.size() && i < words.size(); ++i) {
     if (auto bytes = text_of_hex(words[i])) manifest.command[i] = std::move(*bytes);
   }
   const std::string directory = text_of(document, kDirectoryHex);
   if (auto bytes = text_of_hex(directory); bytes && !directory.empty()) manifest.working_directory = std::move(*bytes);
-}
-
-template <typename Visit>
-void each_object(const Json& object, const char* key, const Visit& visit) {
-  const auto list = object.find(key);
-  if (list == object.end() || !list->is_array()) return;
-  for (const Json& element : *list) {
-    if (element.is_object()) visit(element);
-  }
 }
 
 // Clears a name that leads out of the session's folder, because a session may come from anyone.
@@ -334,9 +316,9 @@ base::Result<Manifest> parse_manifest(std::string_view text) {
     keep_inside(pass.dump);
     std::erase_if(pass.kept_from, [](const KeptFrom& kept) { return kept.object.empty(); });
   }
-  each_object(document, "ends", [&](const Json& end) {
+  for (const Json& end : list_of(document, "ends")) {
     if (const auto pid = integer_of<std::uint32_t>(end, "pid")) FieldReader::read(end, manifest.ends[*pid]);
-  });
+  }
   return manifest;
 }
 

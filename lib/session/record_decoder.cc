@@ -345,21 +345,26 @@ using wire::area::Region;
 using Slot = RecordCopy<wire_parameters::kSlotSize>;
 constexpr std::size_t kMostCopied = 4096;  // slots; no recorder has more
 
+// Returns the parameters of a launch; nullopt if they were overwritten. The lower half of `serial` is enough to find
+// the slot, because the number of slots is a power of 2.
+std::optional<Slot> slot_of(std::span<const std::byte> slots, std::uint32_t thread, std::uint64_t serial) {
+  const std::size_t per_thread = slots.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
+  if (thread >= wire_parameters::kThreads || per_thread == 0) return std::nullopt;
+  const std::size_t place = thread * per_thread + serial % per_thread;
+  const auto slot =
+      copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots.data() + place * wire_parameters::kSlotSize);
+  const bool is_it = slot && wire::load(slot->data(), wire_parameters::kSerial) == static_cast<std::uint32_t>(serial);
+  return is_it ? slot : std::nullopt;
+}
+
 class Reader {
  public:
   Reader(const AreaRegions& regions, ProcessRecord& record)
-      : layouts_(regions.region(Region::layouts)), slots_(regions.region(Region::parameters)), record_(record) {
-    per_thread_ = slots_.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
-  }
+      : layouts_(regions.region(Region::layouts)), slots_(regions.region(Region::parameters)), record_(record) {}
 
   void add(const Operation& operation) {
-    if (operation.thread >= wire_parameters::kThreads || per_thread_ == 0) return;
-    const std::size_t place = operation.thread * per_thread_ + operation.serial % per_thread_;
-    const auto slot =
-        copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots_.data() + place * wire_parameters::kSlotSize);
-    if (!slot || wire::load(slot->data(), wire_parameters::kSerial) != static_cast<std::uint32_t>(operation.serial)) {
-      return;
-    }
+    const auto slot = slot_of(slots_, operation.thread, operation.serial);
+    if (!slot) return;
     Arguments arguments{operation.serial, operation.thread, wire::load(slot->data(), wire_parameters::kFlags), {}};
     const std::size_t bytes = wire::load(slot->data(), wire_parameters::kBytes);
     if (bytes > wire_parameters::kMostBytes || !add_parameters(*slot, bytes, arguments)) {
@@ -411,7 +416,6 @@ class Reader {
 
   std::span<const std::byte> layouts_, slots_;
   ProcessRecord& record_;
-  std::size_t per_thread_ = 0;
 };
 
 }  // namespace
@@ -451,14 +455,8 @@ void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record) {
 }
 
 std::string parameter_bytes(const AreaRegions& regions, std::uint32_t thread, std::uint32_t serial) {
-  const auto slots = regions.region(Region::parameters);
-  const std::size_t per_thread = slots.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
-  if (thread >= wire_parameters::kThreads || per_thread == 0) return "";
-  // The lower half of the serial is enough to find the slot, because the number of slots is a power of 2.
-  const std::size_t place = thread * per_thread + serial % per_thread;
-  const auto slot =
-      copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots.data() + place * wire_parameters::kSlotSize);
-  if (!slot || wire::load(slot->data(), wire_parameters::kSerial) != serial) return "";
+  const auto slot = slot_of(regions.region(Region::parameters), thread, serial);
+  if (!slot) return "";
   const std::size_t bytes = wire::load(slot->data(), wire_parameters::kBytes);
   if (bytes > wire_parameters::kMostBytes) return "";
   return {reinterpret_cast<const char*>(slot->data()) + wire_parameters::kValues, bytes};

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
@@ -19,6 +18,7 @@
 #include "session/saved_results.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "wire/name_patterns.h"
 #include "wire/pass_files.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
@@ -28,15 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using wire::library_paths::equals_any;
+
 constexpr std::string_view kDraft = ".new";
 
 // The kinds of folders in a session. The kind determines which files cudadiag writes there.
 enum class Level { session, pass, inputs, launch, modules, python };
-
-template <std::size_t N>
-bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 bool take_number(std::string_view& text) {
   std::size_t digits = 0;
@@ -68,35 +65,32 @@ bool is_module(std::string_view name) {
 }
 
 bool is_of_launch(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames = {wire::saved_launch::kDescription,
-                                                             wire::saved_launch::kImage,
-                                                             kReplayTallyFile,
-                                                             "launch.json",
-                                                             "README.md",
-                                                             "replay.cc"};
+  constexpr std::string_view kNames[] = {wire::saved_launch::kDescription,
+                                         wire::saved_launch::kImage,
+                                         kReplayTallyFile,
+                                         "launch.json",
+                                         "README.md",
+                                         "replay.cc"};
   constexpr std::string_view kMemory = wire::saved_launch::kMemoryPrefix;
-  if (is_one_of(name, kNames)) return true;
+  if (equals_any(name, kNames)) return true;
   if (!name.starts_with(kMemory)) return false;
   name.remove_prefix(kMemory.size());
   return take_number(name) && name.empty();
 }
 
 bool is_own_file(Level level, std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kOfSession = {kManifest, kRaces,     kSummary,
-                                                                 kKept,     kArenaFile, kRunningFile};
-  static constexpr std::array<std::string_view, 9> kOfPass = {kOutputFile,        kDebuggerFile, kCodeFile,
-                                                              kKernelCodeFile,    kCreatedFile,  kSanitizerFile,
-                                                              kPassingLaunchFile, kRaces,        "dump.gpucore"};
-  static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
-                                                                kOutputFile};
+  constexpr std::string_view kOfSession[] = {kManifest, kRaces, kSummary, kKept, kArenaFile, kRunningFile};
+  constexpr std::string_view kOfPass[] = {kOutputFile,    kDebuggerFile,      kCodeFile, kKernelCodeFile, kCreatedFile,
+                                          kSanitizerFile, kPassingLaunchFile, kRaces,    "dump.gpucore"};
+  constexpr std::string_view kOfInputs[] = {"call.json", "inputs.safetensors", kReplayScriptFile, kOutputFile};
   if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());
   switch (level) {
     case Level::session:
-      return is_one_of(name, kOfSession) || is_of_process(name);
+      return equals_any(name, kOfSession) || is_of_process(name);
     case Level::pass:
-      return is_one_of(name, kOfPass) || is_of_process(name);
+      return equals_any(name, kOfPass) || is_of_process(name);
     case Level::inputs:
-      return is_one_of(name, kOfInputs);
+      return equals_any(name, kOfInputs);
     case Level::launch:
       return is_of_launch(name);
     case Level::modules:

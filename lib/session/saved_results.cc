@@ -66,13 +66,10 @@ std::optional<SavedCall> parse_saved_call(std::string_view text) {
   SavedCall call;
   call.op = short_text_of(object, "operator");
   call.python = short_text_of(object, "python");
-  const auto tensors = object.find("tensors"), missing = object.find("missing");
-  call.bytes = integer_of<std::uint64_t>(object, "bytes").value_or(0);
-  if (tensors != object.end() && tensors->is_array()) call.tensors = tensors->size();
-  if (missing != object.end() && missing->is_array()) {
-    for (const Json& each : *missing) {
-      if (each.is_string() && call.missing.size() < kMostMissing) call.missing.push_back(short_text(each));
-    }
+  call.bytes = count_of(object, "bytes");
+  call.tensors = list_of(object, "tensors").size();
+  for (const Json& each : list_of(object, "missing")) {
+    if (each.is_string() && call.missing.size() < kMostMissing) call.missing.push_back(short_text(each));
   }
   // The interpreter's path must be absolute, because PATH could resolve a bare name to a different program.
   if (call.op.empty() || !call.python.starts_with('/')) return std::nullopt;

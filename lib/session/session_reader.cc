@@ -268,9 +268,8 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     if (found && (!newest || age_of(*found) > age_of(*newest))) newest = found;
   }
   if (newest) return *newest;
-  for (const fs::path& session : sessions_in(roots)) {
-    if (is_unused(session))
-      return base::Error{finished_name(session).string() + ": " + why_unused(session), "see cudadiag doctor"};
+  if (const auto unused = newest_unused(roots)) {
+    return base::Error{finished_name(*unused).string() + ": " + why_unused(*unused), "see cudadiag doctor"};
   }
   return obstacle_to_reading(roots).value_or(
       base::Error{"no session was found", "cudadiag run -- COMMAND keeps one if something fails"});
@@ -399,17 +398,15 @@ base::Result<Session> open_session(const fs::path& folder, std::optional<wire::C
   return session;
 }
 
-Manifest open_manifest(const fs::path& folder) {
-  auto manifest = read_manifest(folder / kManifest);
+static Manifest manifest_or_empty(const fs::path& file) {
+  auto manifest = read_manifest(file);
   auto* found = std::get_if<Manifest>(&manifest);
   return found == nullptr ? Manifest{} : std::move(*found);
 }
 
-Manifest open_running_manifest(const fs::path& folder) {
-  auto manifest = read_manifest(folder / kRunningFile);
-  auto* found = std::get_if<Manifest>(&manifest);
-  return found == nullptr ? Manifest{} : std::move(*found);
-}
+Manifest open_manifest(const fs::path& folder) { return manifest_or_empty(folder / kManifest); }
+
+Manifest open_running_manifest(const fs::path& folder) { return manifest_or_empty(folder / kRunningFile); }
 
 void read_areas(const std::vector<fs::path>& files, Session& session, std::vector<Process>& processes,
                 std::optional<wire::ClockReading> now) {

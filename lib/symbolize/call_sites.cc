@@ -192,8 +192,7 @@ CallSites::CallSites(Dwfl_Module* module) {
 }
 
 CallSites::Function CallSites::function_at(std::uint64_t address) const {
-  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                                      [](std::uint64_t value, const Range& range) { return value < range.begin; });
+  const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
   return after == ranges_.begin() || std::prev(after)->end <= address ? kNotKnown : std::prev(after)->function;
 }
 
@@ -207,8 +206,7 @@ bool CallSites::defines(Function function) const { return functions_.at(function
 const std::string& CallSites::name(Function function) const { return functions_.at(function).name; }
 
 std::optional<CallSites::Function> CallSites::called_at(std::uint64_t return_address) const {
-  const auto call = std::lower_bound(calls_.begin(), calls_.end(), return_address,
-                                     [](const Call& a, std::uint64_t value) { return a.return_address < value; });
+  const auto call = std::ranges::lower_bound(calls_, return_address, {}, &Call::return_address);
   if (call == calls_.end() || call->return_address != return_address) return std::nullopt;
   return call->callee;
 }
@@ -251,8 +249,7 @@ class CallSites::ChainSearch {
     if (++steps_ > kMostSteps || callers_.size() > kLongestChain) complete_ = false;
     if (!complete_ || (shared_ && shared_->empty())) return;
     if (!chain_.empty() && begins(callee)) share_chain();
-    const auto before = [](const TailCall& call, Function value) { return call.callee < value; };
-    auto call = std::lower_bound(sites_.tail_calls_.begin(), sites_.tail_calls_.end(), callee, before);
+    auto call = std::ranges::lower_bound(sites_.tail_calls_, callee, {}, &TailCall::callee);
     for (; call != sites_.tail_calls_.end() && call->callee == callee; ++call) {
       if (std::ranges::find(callers_, call->caller) != callers_.end()) continue;
       chain_.push_back(call->address);

@@ -497,8 +497,7 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   std::size_t entries = 0;
   if (likely && covers(*likely, wanted, entries)) return dwarf_dieoffset(likely);
   if (!units_) index_units();
-  const auto after = std::upper_bound(units_->begin(), units_->end(), wanted,
-                                      [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
+  const auto after = std::ranges::upper_bound(*units_, wanted, {}, &UnitRange::begin);
   if (after == units_->begin() || std::prev(after)->end <= wanted) {
     return likely ? std::optional(dwarf_dieoffset(likely)) : std::nullopt;
   }

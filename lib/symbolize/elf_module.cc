@@ -79,14 +79,12 @@ bool SymbolTable::add(Elf* elf, std::uint32_t section_type) {
 }
 
 std::vector<std::string> SymbolTable::names_at(std::uint64_t address) const {
-  const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
-                                      [](std::uint64_t value, const Symbol& symbol) { return value < symbol.begin; });
+  const auto after = std::ranges::upper_bound(symbols_, address, {}, &Symbol::begin);
   if (after == symbols_.begin()) return {};
   std::vector<std::string> names;
   std::set<std::string> readings;
   const std::uint64_t begin = std::prev(after)->begin;
-  auto symbol = std::lower_bound(symbols_.begin(), after, begin,
-                                 [](const Symbol& candidate, std::uint64_t value) { return candidate.begin < value; });
+  auto symbol = std::ranges::lower_bound(symbols_.begin(), after, begin, {}, &Symbol::begin);
   for (; symbol != after; ++symbol) {
     const bool covered = symbol->end > symbol->begin ? address < symbol->end : address - begin < kUnsizedReach;
     if (!covered) continue;
