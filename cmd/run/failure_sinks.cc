@@ -1,3 +1,4 @@
+// Reports a failure to a user's command, to a container's termination log, and to torchrun.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// Says why a run has no findings: it was not recorded, or what was looked for was not found.
 #include <fmt/core.h>
 #include <signal.h>
 

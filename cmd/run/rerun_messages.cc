@@ -1,3 +1,4 @@
+// Prints messages about the reruns to standard error.
 #include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// Reruns the command after a run.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Prints the findings of `cudadiag run`: at a freeze or hang, and after the target has exited. Keeps or removes the
+// session.
 #include <fmt/core.h>
 #include <unistd.h>
 

@@ -1,3 +1,5 @@
+// Finds the call at which the ranks of a job diverge. Uses the groups that NCCL reported. Without groups, it uses the
+// dumps of PyTorch's Flight Recorder. Without dumps, it uses the order of the kernels.
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>

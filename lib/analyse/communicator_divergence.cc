@@ -1,3 +1,4 @@
+// Finds where the ranks of a job diverge, from NCCL's communicators.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+// Decides whether a rerun's failure proves a failure of the first run, by the code that issued the operations.
 #include <fmt/core.h>
 
 #include <algorithm>

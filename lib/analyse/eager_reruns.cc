@@ -1,3 +1,4 @@
+// Finds where a compiled function fails, from reruns without torch.compile (passes "eager").
 #include <algorithm>
 #include <iterator>
 #include <string_view>

@@ -1,3 +1,4 @@
+// Finds the earlier failed call that is to blame for the error of a later one.
 #include <algorithm>
 #include <iterator>
 #include <string_view>

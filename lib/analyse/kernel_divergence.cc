@@ -1,3 +1,4 @@
+// Finds where the ranks of a job diverge, from the collectives that they launched.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+// Combines the failures of the reruns with those of the first run, and compares the reruns with each other.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Chooses the operations that a rerun waits for, to decide between the candidates of the first run.
 #include <fmt/core.h>
 
 #include <algorithm>

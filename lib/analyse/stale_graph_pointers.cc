@@ -1,3 +1,4 @@
+// Finds launches of graphs that point to freed memory. The recorder checks for such pointers at each launch.
 #include <fmt/core.h>
 
 #include <algorithm>

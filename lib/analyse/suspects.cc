@@ -1,3 +1,4 @@
+// Finds the operations that may have raised a sticky error, and orders them by likelihood.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads the state of a rank from its PyTorch Flight Recorder dump, for ranks about which NCCL reported nothing.
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,3 +1,5 @@
+// Finds the user's line behind an operation that a library's thread issued: the line of the forward pass, or the line
+// that started the thread.
 #include <algorithm>
 #include <cctype>
 #include <optional>

@@ -1,3 +1,4 @@
+// Explains why a job with several groups of ranks is blocked, and names the groups.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Finds the access that failed in the first run, without a core dump. Uses the code, grid and parameters of the kernel.
+// Works only if a single kernel can have failed, perhaps in a graph. Considers only accesses that the kernel performs
+// regardless of what the memory contains. If a recorded copy filled a table of addresses, its contents are known. In
+// the same way, finds kernels that cannot have failed.
 #include <algorithm>
 #include <utility>
 

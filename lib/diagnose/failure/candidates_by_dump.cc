@@ -1,3 +1,5 @@
+// Uses the exception in a GPU core dump to narrow down the candidates of a failure. The dump names the kernel that
+// failed.
 #include <fmt/core.h>
 
 #include <algorithm>

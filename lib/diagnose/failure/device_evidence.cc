@@ -1,3 +1,4 @@
+// Adds what the GPU and NVIDIA's tools tell about a failure (symbolize/tool_results.h) to the findings.
 #include <fmt/core.h>
 
 #include <algorithm>

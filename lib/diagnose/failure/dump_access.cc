@@ -1,3 +1,4 @@
+// Finds the access that failed from the failing threads in a GPU core dump. Needs no recording.
 #include <fmt/core.h>
 
 #include <algorithm>

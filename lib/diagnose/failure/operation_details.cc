@@ -1,3 +1,5 @@
+// Describes the failed operation for a finding: kernel, shape, stream, device and ordinals. Also finds the memory that
+// its arguments point to.
 #include <algorithm>
 #include <functional>
 #include <set>

@@ -1,3 +1,4 @@
+// Finds where the access of a GPU core dump, or of a replayed launch, lies in the memory that was recorded.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Adds what compute-sanitizer and cuda-gdb found to the findings.
 #include <fmt/core.h>
 
 #include <algorithm>

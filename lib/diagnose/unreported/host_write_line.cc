@@ -1,3 +1,8 @@
+// Finds the statement that changed host memory between two calls of a thread, from the text of the program's sources.
+//
+// A statement is named only if it writes through an index, a pointer or a known function, and if no other statement
+// that the thread may have executed between the calls can write to memory that is not its own. A statement that calls a
+// function of the program can. Statements that only call CUDA cannot, because the recorder would have seen their call.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Adds the findings of `cudadiag nans`. Each names the first operator whose result was not finite and was used.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Adds findings for races between the streams of a process.
 #include <fmt/core.h>
 
 #include <algorithm>

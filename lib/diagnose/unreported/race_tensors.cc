@@ -1,3 +1,4 @@
+// The tensors that race: their names, the bytes that they share, and the races that a run found by following operators.
 #include <fmt/core.h>
 
 #include <algorithm>
