@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sass/failing_address.h"
-#include "sass/origin_steps.h"
+#include "sass/origins.h"
 #include "sass/symbolic_execution.h"
 
 namespace cudadiag::sass {

@@ -1,6 +1,7 @@
-#include "sass/launch_trace.h"
-
+// The values that a single thread stores, and the order of its accesses.
 #include <algorithm>
+
+#include "sass/symbolic_execution.h"
 
 namespace cudadiag::sass {
 namespace {

@@ -1,7 +1,7 @@
-#include "sass/opcodes.h"
-
 #include <algorithm>
 #include <unordered_map>
+
+#include "sass/instruction.h"
 
 namespace cudadiag::sass {
 namespace {

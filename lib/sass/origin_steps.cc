@@ -1,9 +1,8 @@
-// Applies the effect of each instruction to the origins of registers and memory. Internal to lib/sass.
-
-#include "sass/origin_steps.h"
-
+// Applies the effect of each instruction to the origins of registers and memory.
 #include <algorithm>
 #include <utility>
+
+#include "sass/origins.h"
 
 namespace cudadiag::sass {
 namespace {
