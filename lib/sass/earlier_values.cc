@@ -135,55 +135,50 @@ bool Paths::is_repeated(At at) {
   return after[at] || steps_ > kMostSteps;
 }
 
-std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function<Guard(At)>& guard) {
-  std::optional<At> found;
+template <typename Visit>
+bool Paths::search_back(At at, const Visit& visit) {
   std::vector<At> open{at};
   Marks seen(program_.size());
   while (!open.empty()) {
     const At here = open.back();
     open.pop_back();
-    if (is_entry_[here]) return std::nullopt;
+    if (is_entry_[here]) return false;
     for (const At from : before_[here]) {
-      if (spent()) return std::nullopt;
+      if (spent()) return false;
       if (seen[from]) continue;
       seen[from] = true;
-      if (!program_[from].written.has(slot)) {
-        open.push_back(from);
-        continue;
-      }
-      const Guard holds = !program_[from].is_conditional() ? Guard::holds : guard(from);
-      if (holds == Guard::unknown || program_[from].written.everything) return std::nullopt;
-      if (holds == Guard::fails) {
-        // In a loop, the condition may have been true in an earlier iteration.
-        if (is_repeated(from)) return std::nullopt;
-        open.push_back(from);
-        continue;
-      }
-      if (found && *found != from) return std::nullopt;
-      found = from;
+      const Search next = visit(from);
+      if (next == Search::unclear) return false;
+      if (next == Search::on) open.push_back(from);
     }
   }
-  return found;
+  return true;
+}
+
+std::optional<Paths::At> Paths::definition(Slot slot, At at, const std::function<Guard(At)>& guard) {
+  std::optional<At> found;
+  const bool clear = search_back(at, [&](At from) {
+    if (!program_[from].written.has(slot)) return Search::on;
+    const Guard holds = !program_[from].is_conditional() ? Guard::holds : guard(from);
+    if (holds == Guard::unknown || program_[from].written.everything) return Search::unclear;
+    // In a loop, the condition may have been true in an earlier iteration.
+    if (holds == Guard::fails) return is_repeated(from) ? Search::unclear : Search::on;
+    if (found && *found != from) return Search::unclear;
+    found = from;
+    return Search::done;
+  });
+  return clear ? found : std::nullopt;
 }
 
 std::optional<std::vector<Paths::At>> Paths::definitions(Slot slot, At at) {
-  std::vector<At> found, open{at};
-  Marks seen(program_.size());
-  while (!open.empty()) {
-    const At here = open.back();
-    open.pop_back();
-    if (is_entry_[here]) return std::nullopt;
-    for (const At from : before_[here]) {
-      if (spent()) return std::nullopt;
-      if (seen[from]) continue;
-      seen[from] = true;
-      const bool writes = program_[from].written.has(slot);
-      if (writes && program_[from].written.everything) return std::nullopt;
-      if (writes) found.push_back(from);
-      if (!writes || program_[from].is_conditional()) open.push_back(from);
-    }
-  }
-  return found;
+  std::vector<At> found;
+  const bool clear = search_back(at, [&](At from) {
+    if (!program_[from].written.has(slot)) return Search::on;
+    if (program_[from].written.everything) return Search::unclear;
+    found.push_back(from);
+    return program_[from].is_conditional() ? Search::on : Search::done;
+  });
+  return clear ? std::optional(std::move(found)) : std::nullopt;
 }
 
 namespace {
@@ -351,7 +346,7 @@ Value EarlierValues::constant(std::uint32_t offset) const {
 }
 
 Value EarlierValues::variable(std::uint32_t offset) const {
-  const auto word = word_of_variable(launch_.variables, offset);
+  const auto word = word_at(launch_.variables, offset);
   return word ? number_of(*word) : Value();
 }
 

@@ -75,6 +75,12 @@ class Paths {
   };
 
   Marks reach(const std::vector<At>& from, const std::vector<std::vector<At>>& edges, const Marks& barred);
+  enum class Search { on, done, unclear };
+  // Calls `visit` once with each instruction from which control can come to `at`, and with those before it while
+  // `visit` returns Search::on. Returns false if the search is unclear, reaches the beginning of the code, or takes too
+  // long.
+  template <typename Visit>
+  bool search_back(At at, const Visit& visit);
   const Since& since(At stands);
   const std::vector<At>& until_failing(Moment moment);
   bool waits_for_failing(At at) const;

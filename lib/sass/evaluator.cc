@@ -44,6 +44,10 @@ std::optional<Form> Evaluator::with_sign(const Form& number) {
   return *positive ? std::optional(number) : sum(number, constant(-kWord));
 }
 
+std::optional<Form> Evaluator::as_read_by(const Instruction& i, const Form& number) {
+  return i.has<"U32">() ? std::optional(number) : with_sign(number);
+}
+
 // Returns the lower 32 bits of the form.
 Value Evaluator::word(const Form& form) {
   const auto above = quotient(form, 32);
@@ -100,8 +104,7 @@ Value Evaluator::as_number(const Value& value) {
 Value Evaluator::with_sign_of(const Operand& operand, const Value& value) {
   if (operand.is_plain()) return value;
   if (!is_number(value)) return {};
-  const auto turned = times(value.form, -1);
-  const auto form = turned ? sum(*turned, constant(operand.negative ? kWord : kWord - 1)) : std::nullopt;
+  const auto form = difference(constant(operand.negative ? kWord : kWord - 1), value.form);
   return form ? Value{Value::Kind::number, 0, *form} : Value{};
 }
 

@@ -105,6 +105,8 @@ class Evaluator {
   std::optional<bool> less(const Form& form, std::int64_t than);
   std::optional<std::int64_t> quotient(const Form& form, unsigned shift);
   std::optional<Form> with_sign(const Form& number);
+  // Reads the number as the instruction does: with a sign, unless it has the modifier U32.
+  std::optional<Form> as_read_by(const Instruction& i, const Form& number);
   Value word(const Form& form);
 
   // ---- operands

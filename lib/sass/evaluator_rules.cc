@@ -176,7 +176,7 @@ void Evaluator::multiply_wide(const Instruction& i) {
     const Operand& operand = i.values[at];
     const Value value = read(operand);
     if (!is_number(value) || operand.complement) return;
-    forms[at] = i.has<"U32">() ? std::optional(value.form) : with_sign(value.form);
+    forms[at] = as_read_by(i, value.form);
     if (operand.negative && forms[at]) forms[at] = i.has<"U32">() ? std::nullopt : times(*forms[at], -1);
     if (!forms[at]) return;
     forms[at] = in_box(*forms[at], box_);
@@ -257,11 +257,10 @@ void Evaluator::least(const Instruction& i) {
     if (at == 0 && adds) value = added(std::array{read_signed(i.values[0]), read_signed(i.values[1])}).value;
     const bool is_plain = adds || i.values[at].is_plain();
     if (!is_number(value) || !is_plain) return;
-    forms[at] = i.has<"U32">() ? std::optional(value.form) : with_sign(value.form);
+    forms[at] = as_read_by(i, value.form);
     if (!forms[at]) return;
   }
-  const auto difference = times(*forms[1], -1);
-  const auto apart = difference ? sum(*forms[0], *difference) : std::nullopt;
+  const auto apart = difference(*forms[0], *forms[1]);
   const auto wants_least = holds(i.conditions[0]);
   const auto first_is_less = apart ? less(*apart, 0) : std::nullopt;
   if (first_is_less && wants_least) set(i.to(), word(*forms[*first_is_less == *wants_least ? 0 : 1]));
@@ -395,8 +394,7 @@ Value Evaluator::combined(const std::array<Value, 3>& inputs, std::uint32_t tabl
   if (others.size() == 1) {
     const Form& form = inputs[others[0]].form;
     if (none == kOnes && one == 0) {
-      const auto turned = times(form, -1);
-      const auto complement = turned ? sum(*turned, constant(kWord - 1)) : std::nullopt;
+      const auto complement = difference(constant(kWord - 1), form);
       return complement ? word(*complement) : Value();
     }
     // Each result bit must be 0, 1 or the form's bit, not the inverse of the form's bit.
@@ -429,8 +427,7 @@ void Evaluator::combine(const Instruction& i) {
 // ---- predicates
 
 std::optional<bool> Evaluator::compared_forms(const Instruction& i, const Form& a, const Form& b) {
-  const auto turned = times(b, -1);
-  const auto apart = turned ? sum(a, *turned) : std::nullopt;
+  const auto apart = difference(a, b);
   if (!apart) return std::nullopt;
   const bool includes_equal = i.has<"LE">() || i.has<"GT">();
   if (i.has<"LT">() || i.has<"GE">() || includes_equal) {
@@ -474,14 +471,12 @@ std::optional<bool> Evaluator::compared(const Instruction& i) {
   a = as_number(a);
   b = as_number(b);
   if (!is_number(a) || !is_number(b) || !i.values[0].is_plain() || !i.values[1].is_plain()) return std::nullopt;
-  const auto x = i.has<"U32">() ? std::optional(a.form) : with_sign(a.form);
-  const auto y = i.has<"U32">() ? std::optional(b.form) : with_sign(b.form);
+  const auto x = as_read_by(i, a.form), y = as_read_by(i, b.form);
   if (!x || !y) return std::nullopt;
   if (!i.has<"EX">()) return compared_forms(i, *x, *y);
   // This instruction compares the upper halves. If they are equal, the result is that of the earlier comparison of the
   // lower halves.
-  const auto turned = times(*y, -1);
-  const auto apart = turned ? sum(*x, *turned) : std::nullopt;
+  const auto apart = difference(*x, *y);
   const auto under = apart ? less(*apart, 0) : std::nullopt, up_to = apart ? less(*apart, 1) : std::nullopt;
   if (!under || !up_to || i.conditions.size() != 2) return std::nullopt;
   if (!*under && *up_to) return holds(i.conditions[1]);

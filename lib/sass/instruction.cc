@@ -447,12 +447,7 @@ std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offs
                                           const std::optional<Sizes>& grid, const std::optional<Sizes>& block) {
   const std::uint32_t byte = offset - bank.offset;
   if (offset % 4 != 0) return std::nullopt;
-  if (offset >= bank.offset && byte < bank.size) {
-    std::uint32_t value = 0;
-    if (byte > parameters.size() || parameters.size() - byte < sizeof value) return std::nullopt;
-    std::memcpy(&value, parameters.data() + byte, sizeof value);
-    return value;
-  }
+  if (offset >= bank.offset && byte < bank.size) return word_at(parameters, byte);
   const bool older = bank.offset == 0x160 || bank.offset == 0x210;
   if (!older && bank.offset != 0x380) return std::nullopt;
   const std::uint32_t of_block = (offset - (older ? 0 : 0x360)) / 4, of_grid = (offset - (older ? 0xc : 0x370)) / 4;
@@ -460,10 +455,10 @@ std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offs
   return of_grid < 3 && grid ? std::optional((*grid)[of_grid]) : std::nullopt;
 }
 
-std::optional<std::uint32_t> word_of_variable(std::string_view bank, std::uint32_t offset) {
+std::optional<std::uint32_t> word_at(std::string_view bytes, std::uint32_t offset) {
   std::uint32_t value = 0;
-  if (offset > bank.size() || bank.size() - offset < sizeof value) return std::nullopt;
-  std::memcpy(&value, bank.data() + offset, sizeof value);
+  if (offset > bytes.size() || bytes.size() - offset < sizeof value) return std::nullopt;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 

@@ -242,7 +242,7 @@ using Sizes = std::array<std::uint32_t, 3>;
 std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,
                                           const std::optional<Sizes>& grid, const std::optional<Sizes>& block);
 
-// Returns a word of constant bank 4, whose bytes are `bank`; nullopt if it is not among them.
-std::optional<std::uint32_t> word_of_variable(std::string_view bank, std::uint32_t offset);
+// Returns the word at the offset, such as one of constant bank 4; nullopt if it is not among the bytes.
+std::optional<std::uint32_t> word_at(std::string_view bytes, std::uint32_t offset);
 
 }  // namespace cudadiag::sass

@@ -12,12 +12,12 @@ __extension__ using Int128 = __int128;
 
 bool fits(Int128 value) { return value >= -kMostOfForm && value <= kMostOfForm; }
 
+}  // namespace
+
 std::int64_t divided_down(std::int64_t value, std::int64_t by) {
   const std::int64_t quotient = value / by;
   return value % by < 0 ? quotient - 1 : quotient;
 }
-
-}  // namespace
 
 bool Form::is_constant() const {
   return std::ranges::all_of(steps, [](std::int64_t step) { return step == 0; });
@@ -40,6 +40,11 @@ std::optional<Form> sum(const Form& a, const Form& b) {
     fit &= fits(out.steps[i]);
   }
   return fit ? std::optional(out) : std::nullopt;
+}
+
+std::optional<Form> difference(const Form& a, const Form& b) {
+  const auto turned = times(b, -1);
+  return turned ? sum(a, *turned) : std::nullopt;
 }
 
 std::optional<Form> times(const Form& a, std::int64_t factor) {

@@ -32,13 +32,16 @@ struct Form {
 Form constant(std::int64_t value);
 Form coordinate(std::size_t which);
 
-// These two functions return nullopt if the result is too large.
+// These three functions return nullopt if the result is too large.
 std::optional<Form> sum(const Form& a, const Form& b);
+std::optional<Form> difference(const Form& a, const Form& b);
 std::optional<Form> times(const Form& a, std::int64_t factor);
 // These two functions compute with constants modulo 2^64, like the registers.
 std::optional<Form> wrapped_sum(const Form& a, const Form& b);
 std::optional<Form> wrapped_product(const Form& a, std::int64_t factor);
 bool is_multiple(const Form& a, std::int64_t of);
+// Divides, and rounds down.
+std::int64_t divided_down(std::int64_t value, std::int64_t by);
 // Returns whether the forms differ by a multiple of 2^32 for every thread.
 bool same_low_word(const Form& a, const Form& b);
 

@@ -141,18 +141,21 @@ CertainAccesses FollowedLaunch::certain(const Box& threads) {
   return out;
 }
 
+FollowedLaunch::Part FollowedLaunch::take_last(std::vector<Part>& parts) {
+  Part part = std::move(parts.back());
+  parts.pop_back();
+  return part;
+}
+
 // If following a detour takes too long or reaches unknown code, all of its accesses are open.
 void FollowedLaunch::follow_detours() {
   most_steps_ += steps_;
   while (!detours_.empty()) {
     const Detours::Detour* within = detours_.back().within;
-    open_.push_back(std::move(detours_.back()));
-    detours_.pop_back();
+    open_.push_back(take_last(detours_));
     parts_ = 1;
     while (!open_.empty()) {
-      Part part = std::move(open_.back());
-      open_.pop_back();
-      if (follow(std::move(part))) continue;
+      if (follow(take_last(open_))) continue;
       for (const std::uint32_t at : within->code) give_up_on(at);
       open_.clear();
     }
@@ -162,20 +165,14 @@ void FollowedLaunch::follow_detours() {
 void FollowedLaunch::trace(const Box& threads, LaunchTrace& to) {
   trace_ = &to;
   open_.push_back({threads, {}});
-  while (!open_.empty()) {
-    Part part = std::move(open_.back());
-    open_.pop_back();
-    follow(std::move(part));
-  }
+  while (!open_.empty()) follow(take_last(open_));
   to.complete &= std::ranges::none_of(open_accesses_, [&](std::uint32_t at) { return is_global(code_.program[at]); });
 }
 
 bool FollowedLaunch::follow(const Box& threads) {
   open_.push_back({threads, {}});
   while (!open_.empty()) {
-    Part part = std::move(open_.back());
-    open_.pop_back();
-    if (!follow(std::move(part))) return false;
+    if (!follow(take_last(open_))) return false;
   }
   return true;
 }
@@ -218,26 +215,19 @@ FollowedLaunch::Next FollowedLaunch::after(Part& part, const std::vector<Value>&
   for (std::size_t word = 0; word < loaded.size() && i.to() + word < kUniform; ++word) {
     part.state.registers[i.to() + word] = loaded[word];
   }
-  ++part.state.at;
-  return Next::on;
+  return skip(part);
 }
 
 FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
   const std::uint32_t at = part.state.at;
   if (part.within != nullptr && at == part.within->meets) return Next::ended;
   const Instruction& i = instruction(part);
-  if (!i.runs) {
-    ++part.state.at;
-    return Next::on;
-  }
+  if (!i.runs) return skip(part);
   if (trace_ != nullptr) trace_->note_order(i, evaluator.holds(i.condition), part.state.order);
   if (i.op == Op::nothing || (i.op == Op::meet && i.target == kNone)) return after(part);
   const auto holds = evaluator.holds(i.condition);
   if (holds.value_or(true)) note_values(part, evaluator, holds.has_value());
-  if (holds && !*holds) {
-    ++part.state.at;
-    return Next::on;
-  }
+  if (holds && !*holds) return skip(part);
   if (!holds) {
     if (i.op == Op::jump || (i.op == Op::exit && i.operands.empty())) return detour(part, evaluator);
     if (i.op >= Op::meet && i.op != Op::set_barrier) return Next::lost;
@@ -265,8 +255,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
       break;
     case Op::sync:
       if (part.state.barriers[i.barrier] == kNone) return Next::lost;
-      part.state.at = part.state.barriers[i.barrier];
-      return Next::on;
+      return go_to(part, part.state.barriers[i.barrier]);
     case Op::call:
     case Op::back:
       return call(part, evaluator);
@@ -282,8 +271,7 @@ FollowedLaunch::Next FollowedLaunch::step(Part& part, Evaluator& evaluator) {
       if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
       break;
   }
-  ++part.state.at;
-  return Next::on;
+  return skip(part);
 }
 
 void FollowedLaunch::compute(Part& part, Evaluator& evaluator) {
@@ -305,39 +293,26 @@ void FollowedLaunch::compute(Part& part, Evaluator& evaluator) {
 FollowedLaunch::Next FollowedLaunch::jump(Part& part, Evaluator& evaluator) {
   const Instruction& i = instruction(part);
   // The code at the target of "BRA.DIV" has the same effect as the next instruction, but for warps that have diverged.
-  if (i.has<"DIV">()) {
-    ++part.state.at;
-    return Next::on;
-  }
+  if (i.has<"DIV">()) return skip(part);
   if (i.target == kNone || i.has<"CONV">() || i.operands.size() > 2) return Next::lost;
   if (i.operands.size() == 2) {
     if (i.results.empty()) return Next::lost;
     const auto holds = evaluator.holds(i.results[0]);
     if (!holds) return detour(part, evaluator);
-    if (!*holds) {
-      ++part.state.at;
-      return Next::on;
-    }
+    if (!*holds) return skip(part);
   }
-  part.state.at = i.target;
-  return Next::on;
+  return go_to(part, i.target);
 }
 
 // Calls a function in the same code, or returns from one. A register contains the return address.
 FollowedLaunch::Next FollowedLaunch::call(Part& part, const Evaluator& evaluator) {
   const Instruction& i = instruction(part);
-  if (i.op == Op::call) {
-    if (i.target == kNone) return Next::lost;
-    part.state.at = i.target;
-    return Next::on;
-  }
+  if (i.op == Op::call) return i.target == kNone ? Next::lost : go_to(part, i.target);
   const Slot slot = i.operands.empty() ? kNone : register_of(i.operands[0]);
   if (slot == kNone || slot >= kStack || !i.has<"REL">()) return Next::lost;
   const auto back = evaluator.number(part.state.registers[slot]);
   for (std::uint32_t at = 0; back && at < code_.program.size(); ++at) {
-    if (code_.program[at].address != static_cast<std::uint64_t>(*back)) continue;
-    part.state.at = at;
-    return Next::on;
+    if (code_.program[at].address == static_cast<std::uint64_t>(*back)) return go_to(part, at);
   }
   return Next::lost;
 }
@@ -366,9 +341,7 @@ FollowedLaunch::Next FollowedLaunch::detour(Part& part, Evaluator& evaluator) {
     detours_.push_back({part.box, repeats ? part.state : before, found});
     detours_.back().state.at = begin;
   }
-  if (found->meets == kNone) return Next::ended;
-  part.state.at = found->meets;
-  return Next::on;
+  return found->meets == kNone ? Next::ended : go_to(part, found->meets);
 }
 
 bool FollowedLaunch::will_follow(const Part& part, const Detours::Detour& detour) {
@@ -381,9 +354,9 @@ bool FollowedLaunch::will_follow(const Part& part, const Detours::Detour& detour
 void FollowedLaunch::give_up_on(std::uint32_t at, bool open) {
   const Instruction& i = code_.program[at];
   if (open && i.runs && i.uses_memory()) note_open(at);
-  const auto may = code_.accesses.find(at);
+  const MayAccess* may = may_access(at);
   // A store without an origin goes through an address from memory.
-  const bool from_memory = may == code_.accesses.end() || may->second.anywhere || may->second.words.empty();
+  const bool from_memory = may == nullptr || may->anywhere || may->words.empty();
   stores_anywhere_ |= i.runs && is_global(i) && mode_of(i) != Mode::read && from_memory;
   forget_bytes_of(at);
 }
@@ -404,7 +377,7 @@ std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
   std::vector<OpenAccess> out;
   for (const std::uint32_t at : open_accesses_) {
     const Instruction& i = code_.program[at];
-    const auto may = code_.accesses.find(at);
+    const MayAccess* may = may_access(at);
     OpenAccess& access = out.emplace_back();
     if (!has_address(i) || i.code->kind == AccessKind::copy) continue;  // a copy has another address in shared memory
     access.space = i.code->space;
@@ -412,18 +385,18 @@ std::vector<OpenAccess> FollowedLaunch::open_accesses() const {
     access.kind = i.code->kind;
     access.bytes = i.bytes;
     if (!is_global(i)) continue;
-    const bool only_words = may != code_.accesses.end() && !may->second.anywhere && !may->second.other;
-    if (only_words && !may->second.handle) access.words.assign(may->second.words.begin(), may->second.words.end());
+    const bool only_words = may != nullptr && !may->anywhere && !may->other && !may->handle;
+    if (only_words) access.words.assign(may->words.begin(), may->words.end());
   }
   return out;
 }
 
 void FollowedLaunch::forget_bytes_of(std::uint32_t at) {
-  const auto may = code_.accesses.find(at);
-  if (may == code_.accesses.end()) return;
-  none_known_ |= may->second.anywhere;
-  not_known_.insert(may->second.words.begin(), may->second.words.end());
-  if (may->second.handle) not_known_.insert(*may->second.handle);
+  const MayAccess* may = may_access(at);
+  if (may == nullptr) return;
+  none_known_ |= may->anywhere;
+  not_known_.insert(may->words.begin(), may->words.end());
+  if (may->handle) not_known_.insert(*may->handle);
 }
 
 FollowedLaunch::Next FollowedLaunch::access(Part& part, Evaluator& evaluator) {

@@ -149,6 +149,14 @@ class FollowedLaunch {
   static constexpr std::size_t kMostDetours = 64;  // how often one detour is followed
 
   const Instruction& instruction(const Part& part) const { return code_.program[part.state.at]; }
+  // Returns null if the instruction may access nothing through a parameter.
+  const MayAccess* may_access(std::uint32_t at) const {
+    const auto found = code_.accesses.find(at);
+    return found == code_.accesses.end() ? nullptr : &found->second;
+  }
+  static Next go_to(Part& part, std::uint32_t at) { return part.state.at = at, Next::on; }
+  static Next skip(Part& part) { return go_to(part, part.state.at + 1); }
+  static Part take_last(std::vector<Part>& parts);
   bool follow(const Box& threads);
   bool follow(Part part);
   void follow_detours();

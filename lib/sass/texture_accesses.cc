@@ -39,11 +39,10 @@ FollowedLaunch::Next FollowedLaunch::box_access(Part& part, Evaluator& evaluator
   const std::uint32_t at = part.state.at;
   const Instruction& i = instruction(part);
   note_open(at);
-  const auto may = code_.accesses.find(at);
-  const auto map = std::ranges::find_if(launch_.tensors, [&](const TensorMap& each) {
-    return may != code_.accesses.end() && !may->second.anywhere && may->second.words.size() == 1 &&
-           may->second.words.contains(each.parameter);
-  });
+  const MayAccess* may = may_access(at);
+  const bool one_word = may != nullptr && !may->anywhere && may->words.size() == 1;
+  const auto map = std::ranges::find_if(
+      launch_.tensors, [&](const TensorMap& each) { return one_word && may->words.contains(each.parameter); });
   const auto coordinates = coordinates_of(i);
   std::optional<Form> place;
   std::uint64_t rows = 1;
@@ -78,10 +77,9 @@ FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluat
   const std::uint32_t at = part.state.at;
   const Instruction& i = instruction(part);
   note_open(at);
-  const auto may = code_.accesses.find(at);
-  const auto image = std::ranges::find_if(launch_.images, [&](const Image& each) {
-    return may != code_.accesses.end() && each.parameter == may->second.handle;
-  });
+  const MayAccess* may = may_access(at);
+  const auto image = std::ranges::find_if(
+      launch_.images, [&](const Image& each) { return may != nullptr && each.parameter == may->handle; });
   std::optional<Form> place;
   std::uint64_t width = i.bytes;
   if (image != launch_.images.end()) {
@@ -93,11 +91,8 @@ FollowedLaunch::Next FollowedLaunch::image_access(Part& part, Evaluator& evaluat
     if (width != 0) place = place_at(evaluator, coordinates_of(i), part.box, axes);
   }
   if (evaluator.needed_cut()) return part_where(part, *evaluator.needed_cut());
-  if (place) {
-    add_access(image->parameter, mode_of(i), static_cast<std::uint32_t>(width), *place, part.box);
-  } else {
-    give_up_on(at);
-  }
+  place ? add_access(image->parameter, mode_of(i), static_cast<std::uint32_t>(width), *place, part.box)
+        : give_up_on(at);
   return after(part);
 }
 

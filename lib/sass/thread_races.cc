@@ -42,6 +42,11 @@ bool same_block(const Thread& a, const Thread& b) {
   return std::equal(a.begin() + kBlock, a.end(), b.begin() + kBlock);
 }
 
+// Returns the number of the thread's warp in its block.
+std::uint32_t warp_of(const Thread& thread, const LaunchValues& launch) {
+  return (thread[0] + launch.block[0] * (thread[1] + launch.block[1] * thread[2])) / kWarp;
+}
+
 // ---- threads whose accesses have a byte in common
 
 // Searches two threads, one in each box, for which the difference of the forms is in a range.
@@ -124,8 +129,8 @@ class CommonByte {
     const std::int64_t low = least_ - range.most, high = most_ - range.least, size = std::abs(variable.factor);
     const std::int64_t from = variable.factor > 0 ? low - sum : sum - high,
                        to = variable.factor > 0 ? high - sum : sum - low;
-    const std::int64_t first = std::max(variable.low, -down(-from, size)),
-                       last = std::min(variable.high, down(to, size));
+    const std::int64_t first = std::max(variable.low, -divided_down(-from, size)),
+                       last = std::min(variable.high, divided_down(to, size));
     // Begins with the value next to 0, so that as few coordinates as possible differ.
     const std::int64_t middle = first > last ? 0 : std::clamp<std::int64_t>(0, first, last);
     for (std::int64_t away = 0; middle + away <= last || middle - away >= first; ++away) {
@@ -134,18 +139,13 @@ class CommonByte {
         values_[at] = value;
         const std::int64_t now = sum + variable.factor * value;
         // The rest must be a multiple of the step.
-        if (step > 0 && down(most_ - now, step) < -down(now - least_, step)) continue;
+        if (step > 0 && divided_down(most_ - now, step) < -divided_down(now - least_, step)) continue;
         if (try_from(at + 1, now)) return true;
         if (budget_ == 0) return false;
         if (away == 0) break;
       }
     }
     return false;
-  }
-
-  static std::int64_t down(std::int64_t value, std::int64_t by) {
-    const std::int64_t quotient = value / by;
-    return value % by < 0 ? quotient - 1 : quotient;
   }
 
   // Chooses threads with the values found, in other blocks or warps.
@@ -164,7 +164,7 @@ class CommonByte {
       for (const auto& y : choices[1]) {
         for (const auto& x : choices[0]) {
           take(0, x), take(1, y), take(2, z);
-          if (warp_of(found_.first) != warp_of(found_.second)) return true;
+          if (warp_of(found_.first, launch_) != warp_of(found_.second, launch_)) return true;
         }
       }
     }
@@ -173,10 +173,6 @@ class CommonByte {
 
   void take(std::size_t axis, const std::pair<std::uint32_t, std::uint32_t>& values) {
     std::tie(found_.first[axis], found_.second[axis]) = values;
-  }
-
-  std::uint32_t warp_of(const Thread& thread) const {
-    return (thread[0] + launch_.block[0] * (thread[1] + launch_.block[1] * thread[2])) / kWarp;
   }
 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> choices_of(std::size_t axis) const {
@@ -361,20 +357,15 @@ class ThreadRaceFinder {
     const std::uint64_t at_a = address_of(a), at_b = address_of(b);
     if (!may_race(a, b) || is_late(a) || is_late(b)) return false;
     if (at_a >= at_b + bytes_of(b) || at_b >= at_a + bytes_of(a)) return false;
-    if (same_block(a.box.low, b.box.low)) {
-      if (warp_of(a) == warp_of(b) || !may_race_in_block(a, b)) return false;
-    }
+    const Thread &thread_of_a = a.box.low, &thread_of_b = b.box.low;
+    const bool same_warp = warp_of(thread_of_a, launch_) == warp_of(thread_of_b, launch_);
+    if (same_block(thread_of_a, thread_of_b) && (same_warp || !may_race_in_block(a, b))) return false;
     const bool stores = mode_of(instruction(a)) == Mode::write && mode_of(instruction(b)) == Mode::write;
     return !stores || at_a != at_b || bytes_of(a) != bytes_of(b) || a.stored == 0 || a.stored != b.stored;
   }
 
   static std::uint64_t address_of(const TracedAccess& access) {
     return access.base + static_cast<std::uint64_t>(in_box(access.form, access.box).base);
-  }
-
-  std::uint32_t warp_of(const TracedAccess& access) const {
-    const auto& at = access.box.low;
-    return (at[0] + launch_.block[0] * (at[1] + launch_.block[1] * at[2])) / kWarp;
   }
 
   ThreadRace race(const TracedAccess& a, const TracedAccess& b) const {
