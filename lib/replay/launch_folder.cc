@@ -15,7 +15,6 @@
 
 #include "base/processes.h"
 #include "base/text.h"
-#include "replay/placement.h"
 #include "session/plain_file.h"
 #include "wire/hash.h"
 
@@ -39,12 +38,6 @@ std::string literal(std::string_view text) {
   return result + "\"";
 }
 
-std::string hex(const std::byte* bytes, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
-  return text;
-}
-
 // Returns a table with at least one row, because C++ does not allow empty arrays. `count` is the name of a constant for
 // the actual number of rows.
 std::string table(const char* type, const char* name, const char* count, const std::vector<std::string>& rows) {
@@ -64,22 +57,17 @@ std::string tables_of(const SavedLaunch& launch) {
     if (block.reach == Reach::nothing) continue;
     const auto name_or_null = [](const std::string& name) { return name.empty() ? "nullptr" : literal(name); };
     const Contents contents = block.contents.value_or(Contents{});
-    blocks.push_back(fmt::format("0x{:x}, {}, {}, {}, {}, {}, {}, 0", block.address, block.bytes, is_of_host(block),
+    blocks.push_back(fmt::format("0x{:x}, {}, {}, {}, {}, {}, {}, 0", block.address, block.bytes, block.is_of_host(),
                                  name_or_null(block.variable), name_or_null(contents.file), contents.from,
                                  contents.bytes));
   }
   for (const Parameter& each : launch.parameters) {
-    parameters.push_back(
-        fmt::format("{}, {}, \"{}\"", each.offset, each.bytes.size(), hex(each.bytes.data(), each.bytes.size())));
+    parameters.push_back(fmt::format("{}, {}, \"{}\"", each.offset, each.bytes.size(), base::hex_of(each.bytes)));
   }
-  for (const Attribute& each : launch.attributes) {
-    attributes.push_back(fmt::format("{}, \"{}\"", each.id, hex(each.value.data(), each.value.size())));
-  }
-  if (launch.cooperative) {
-    Attribute cooperative{kCooperativeAttribute};
-    cooperative.value[0] = std::byte{1};
-    attributes.push_back(
-        fmt::format("{}, \"{}\"", cooperative.id, hex(cooperative.value.data(), cooperative.value.size())));
+  std::vector<Attribute> all = launch.attributes;
+  if (launch.cooperative) all.push_back({kCooperativeAttribute, {std::byte{1}}});
+  for (const Attribute& each : all) {
+    attributes.push_back(fmt::format("{}, \"{}\"", each.id, base::hex_of(each.value)));
   }
   for (const auto& [id, value] : launch.function_values)
     values.push_back(fmt::format("{}, {}u", id, static_cast<std::uint32_t>(value)));

@@ -10,106 +10,156 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
-#include <type_traits>
+#include <numeric>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "replay/placement.h"
 
 namespace cudadiag::replay {
 
 namespace {
 
+// Returns whether the replay allocates device memory for the block. Variables and host memory need no allocation.
+bool takes_device_memory(const Block& block) { return block.variable.empty() && !block.is_of_host(); }
+
+}  // namespace
+
+std::vector<Range> granules(const std::vector<Block>& blocks, const std::vector<bool>& wanted, std::uint64_t granule) {
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!wanted[i] || !takes_device_memory(blocks[i])) continue;
+    ranges.push_back({blocks[i].address / granule * granule, (blocks[i].end() + granule - 1) / granule * granule});
+  }
+  std::ranges::sort(ranges, {}, &Range::begin);
+  std::vector<Range> merged;
+  for (const Range& range : ranges) {
+    if (!merged.empty() && range.begin <= merged.back().end) {
+      merged.back().end = std::max(merged.back().end, range.end);
+    } else {
+      merged.push_back(range);
+    }
+  }
+  return merged;
+}
+
+Placement::Placement(const std::vector<Block>& blocks)
+    : blocks_(&blocks), by_address_(blocks.size()), now_(blocks.size()) {
+  std::iota(by_address_.begin(), by_address_.end(), std::size_t{0});
+  const auto address_of = [&](std::size_t i) { return blocks[i].address; };
+  std::ranges::stable_sort(by_address_, {}, address_of);
+  for (std::size_t i = 0; i < blocks.size(); ++i) now_[i] = blocks[i].address;
+}
+
+bool Placement::moves() const {
+  for (std::size_t i = 0; i < now_.size(); ++i) {
+    if (now_[i] && *now_[i] != (*blocks_)[i].address) return true;
+  }
+  return false;
+}
+
+std::uint64_t Placement::rewritten(std::uint64_t word) const {
+  const auto address_of = [&](std::size_t i) { return (*blocks_)[i].address; };
+  const auto after = std::ranges::upper_bound(by_address_, word, {}, address_of);
+  if (after == by_address_.begin()) return word;
+  // Blocks rarely overlap, so this checks only the last block that begins at or before `word`.
+  const std::size_t i = *(after - 1);
+  const Block& block = (*blocks_)[i];
+  if (word - block.address > block.bytes || !now_[i]) return word;
+  return word - block.address + *now_[i];
+}
+
+std::size_t Placement::rewrite(std::span<std::byte> bytes) const {
+  std::size_t changed = 0;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    const std::uint64_t now = rewritten(word);
+    if (now == word) continue;
+    std::memcpy(bytes.data() + at, &now, sizeof now);
+    ++changed;
+  }
+  return changed;
+}
+
+namespace {
+
+// Converts the address of a function of the driver to the type of the function.
+struct DriverFunction {
+  void* address;
+  template <typename Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+};
+
 // The driver functions that a replay calls, looked up at run time. Only the child process that repeats the launch loads
 // the driver. The comment after each function gives the first CUDA release that has it.
-struct Driver {
-  // Loads the driver. Returns a clause that says what is missing; empty if no required function is missing.
-  std::string load();
-
-  CUresult (*init)(unsigned) = nullptr;                                                        // 2.0
-  CUresult (*device_get)(CUdevice*, int) = nullptr;                                            // 2.0
-  CUresult (*device_get_by_bus)(CUdevice*, const char*) = nullptr;                             // 4.1
-  CUresult (*device_get_bus)(char*, int, CUdevice) = nullptr;                                  // 4.1
-  CUresult (*primary_ctx_retain)(CUcontext*, CUdevice) = nullptr;                              // 7.0
-  CUresult (*ctx_set_current)(CUcontext) = nullptr;                                            // 4.0
-  CUresult (*ctx_set_limit)(CUlimit, std::size_t) = nullptr;                                   // 3.1
-  CUresult (*ctx_synchronize)() = nullptr;                                                     // 2.0
-  CUresult (*mem_get_info)(std::size_t*, std::size_t*) = nullptr;                              // 3.2
-  CUresult (*mem_alloc)(CUdeviceptr*, std::size_t) = nullptr;                                  // 3.2
-  CUresult (*mem_host_register)(void*, std::size_t, unsigned) = nullptr;                       // 6.5
-  CUresult (*memset_d8)(CUdeviceptr, unsigned char, std::size_t) = nullptr;                    // 3.2
-  CUresult (*memcpy_htod)(CUdeviceptr, const void*, std::size_t) = nullptr;                    // 3.2
-  CUresult (*memcpy_dtoh)(void*, CUdeviceptr, std::size_t) = nullptr;                          // 3.2
-  CUresult (*module_load_data)(CUmodule*, const void*) = nullptr;                              // 2.0
-  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = nullptr;               // 2.0
-  CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule, const char*) = nullptr;  // 3.2
-  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = nullptr;             // 9.0
-  CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                            void**, void**) = nullptr;  // 4.0
-  // Optional. Without these, a replay ignores launch attributes, or all memory gets new addresses.
-  CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**, void**) = nullptr;  // 11.8
-  CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
-                                  unsigned long long) = nullptr;     // 10.2
-  CUresult (*mem_address_free)(CUdeviceptr, std::size_t) = nullptr;  // 10.2
-  CUresult (*mem_create)(CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,
-                         unsigned long long) = nullptr;  // 10.2
-  CUresult (*mem_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
-                      unsigned long long) = nullptr;                                                    // 10.2
-  CUresult (*mem_set_access)(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t) = nullptr;  // 10.2
-  CUresult (*mem_get_granularity)(std::size_t*, const CUmemAllocationProp*,
-                                  CUmemAllocationGranularity_flags) = nullptr;  // 10.2
-
-  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*, std::size_t*) = nullptr;  // 12.1
+class Driver {
+ public:
+  // Returns a clause that says what is missing; empty if no required function is missing.
+  const std::string& lacking() const { return lacking_; }
 
   bool can_map() const {
     return mem_address_reserve && mem_address_free && mem_create && mem_map && mem_set_access && mem_get_granularity;
   }
-};
 
-std::string Driver::load() {
-  void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) {
-    const char* why = ::dlerror();
-    return why == nullptr ? "no driver" : why;
+ private:
+  void* load() {
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+    const char* why = library == nullptr ? ::dlerror() : "";
+    lacking_ = why == nullptr ? "no driver" : why;
+    return library;
   }
-  std::string lacking;
-  const auto optional = [library](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-    return function != nullptr;
-  };
-  const auto needed = [&](auto& function, const char* name) {
-    if (!optional(function, name) && lacking.empty()) lacking = std::string("the driver has no ") + name;
-  };
-  needed(init, "cuInit");
-  needed(device_get, "cuDeviceGet");
-  needed(device_get_by_bus, "cuDeviceGetByPCIBusId");
-  needed(device_get_bus, "cuDeviceGetPCIBusId");
-  needed(primary_ctx_retain, "cuDevicePrimaryCtxRetain");
-  needed(ctx_set_current, "cuCtxSetCurrent");
-  needed(ctx_set_limit, "cuCtxSetLimit");
-  needed(ctx_synchronize, "cuCtxSynchronize");
-  needed(mem_get_info, "cuMemGetInfo_v2");
-  needed(mem_alloc, "cuMemAlloc_v2");
-  needed(mem_host_register, "cuMemHostRegister_v2");
-  needed(memset_d8, "cuMemsetD8_v2");
-  needed(memcpy_htod, "cuMemcpyHtoD_v2");
-  needed(memcpy_dtoh, "cuMemcpyDtoH_v2");
-  needed(module_load_data, "cuModuleLoadData");
-  needed(module_get_function, "cuModuleGetFunction");
-  needed(module_get_global, "cuModuleGetGlobal_v2");
-  needed(func_set_attribute, "cuFuncSetAttribute");
-  needed(launch_kernel, "cuLaunchKernel");
-  optional(launch_kernel_ex, "cuLaunchKernelEx");
-  optional(mem_address_reserve, "cuMemAddressReserve");
-  optional(mem_address_free, "cuMemAddressFree");
-  optional(mem_create, "cuMemCreate");
-  optional(mem_map, "cuMemMap");
-  optional(mem_set_access, "cuMemSetAccess");
-  optional(mem_get_granularity, "cuMemGetAllocationGranularity");
-  optional(coredump_set_attribute_global, "cuCoredumpSetAttributeGlobal");
-  return lacking;
-}
+  DriverFunction optional(const char* name) const { return {library_ == nullptr ? nullptr : ::dlsym(library_, name)}; }
+  DriverFunction needed(const char* name) {
+    const DriverFunction function = optional(name);
+    if (function.address == nullptr && lacking_.empty()) lacking_ = std::string("the driver has no ") + name;
+    return function;
+  }
+
+  std::string lacking_;
+  void* const library_ = load();
+
+ public:
+  CUresult (*init)(unsigned) = needed("cuInit");                                                        // 2.0
+  CUresult (*device_get)(CUdevice*, int) = needed("cuDeviceGet");                                       // 2.0
+  CUresult (*device_get_by_bus)(CUdevice*, const char*) = needed("cuDeviceGetByPCIBusId");              // 4.1
+  CUresult (*device_get_bus)(char*, int, CUdevice) = needed("cuDeviceGetPCIBusId");                     // 4.1
+  CUresult (*primary_ctx_retain)(CUcontext*, CUdevice) = needed("cuDevicePrimaryCtxRetain");            // 7.0
+  CUresult (*ctx_set_current)(CUcontext) = needed("cuCtxSetCurrent");                                   // 4.0
+  CUresult (*ctx_set_limit)(CUlimit, std::size_t) = needed("cuCtxSetLimit");                            // 3.1
+  CUresult (*ctx_synchronize)() = needed("cuCtxSynchronize");                                           // 2.0
+  CUresult (*mem_get_info)(std::size_t*, std::size_t*) = needed("cuMemGetInfo_v2");                     // 3.2
+  CUresult (*mem_alloc)(CUdeviceptr*, std::size_t) = needed("cuMemAlloc_v2");                           // 3.2
+  CUresult (*mem_host_register)(void*, std::size_t, unsigned) = needed("cuMemHostRegister_v2");         // 6.5
+  CUresult (*memset_d8)(CUdeviceptr, unsigned char, std::size_t) = needed("cuMemsetD8_v2");             // 3.2
+  CUresult (*memcpy_htod)(CUdeviceptr, const void*, std::size_t) = needed("cuMemcpyHtoD_v2");           // 3.2
+  CUresult (*memcpy_dtoh)(void*, CUdeviceptr, std::size_t) = needed("cuMemcpyDtoH_v2");                 // 3.2
+  CUresult (*module_load_data)(CUmodule*, const void*) = needed("cuModuleLoadData");                    // 2.0
+  CUresult (*module_get_function)(CUfunction*, CUmodule, const char*) = needed("cuModuleGetFunction");  // 2.0
+  CUresult (*module_get_global)(CUdeviceptr*, std::size_t*, CUmodule,
+                                const char*) = needed("cuModuleGetGlobal_v2");                           // 3.2
+  CUresult (*func_set_attribute)(CUfunction, CUfunction_attribute, int) = needed("cuFuncSetAttribute");  // 9.0
+  CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**) = needed("cuLaunchKernel");  // 4.0
+  // Optional. Without these, a replay ignores launch attributes, or all memory gets new addresses.
+  CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUfunction, void**,
+                               void**) = optional("cuLaunchKernelEx");  // 11.8
+  CUresult (*mem_address_reserve)(CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,
+                                  unsigned long long) = optional("cuMemAddressReserve");  // 10.2
+  CUresult (*mem_address_free)(CUdeviceptr, std::size_t) = optional("cuMemAddressFree");  // 10.2
+  CUresult (*mem_create)(CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,
+                         unsigned long long) = optional("cuMemCreate");  // 10.2
+  CUresult (*mem_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
+                      unsigned long long) = optional("cuMemMap");  // 10.2
+  CUresult (*mem_set_access)(CUdeviceptr, std::size_t, const CUmemAccessDesc*,
+                             std::size_t) = optional("cuMemSetAccess");  // 10.2
+  CUresult (*mem_get_granularity)(std::size_t*, const CUmemAllocationProp*, CUmemAllocationGranularity_flags) =
+      optional("cuMemGetAllocationGranularity");  // 10.2
+
+  CUresult (*coredump_set_attribute_global)(CUcoredumpSettings, void*,
+                                            std::size_t*) = optional("cuCoredumpSetAttributeGlobal");  // 12.1
+};
 
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 // The driver rounds a requested address up to a multiple of this (measured with driver 580).
@@ -117,8 +167,7 @@ constexpr std::uint64_t kReservation = std::uint64_t{32} << 20;
 
 // Returns whether the range is in one of `ranges`, which are sorted and do not overlap.
 bool is_in(const std::vector<Range>& ranges, const Range& range) {
-  const auto next = std::upper_bound(ranges.begin(), ranges.end(), range.begin,
-                                     [](std::uint64_t address, const Range& each) { return address < each.begin; });
+  const auto next = std::ranges::upper_bound(ranges, range.begin, {}, &Range::begin);
   return next != ranges.begin() && range.end <= std::prev(next)->end;
 }
 
@@ -186,7 +235,7 @@ class Player {
 };
 
 bool Player::start() {
-  if (const std::string lacking = driver_.load(); !lacking.empty()) return stop(lacking);
+  if (!driver_.lacking().empty()) return stop(driver_.lacking());
   if (!done(driver_.init(0), "cuInit") || !choose_gpu()) return false;
   if (!order_.dump.empty()) arm_dump();
   properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -255,7 +304,7 @@ bool Player::place() {
     std::erase_if(ranges, [this](const Range& range) { return !map(range); });
     for (std::size_t i = 0; i < mapped.size(); ++i) {
       const Block& block = launch_.blocks[i];
-      if (present_[i] && is_of_device(block) && is_in(ranges, {block.address, block.end()}))
+      if (present_[i] && takes_device_memory(block) && is_in(ranges, {block.address, block.end()}))
         mapped[i] = true, ++placed_;
     }
   }
@@ -263,7 +312,7 @@ bool Player::place() {
     const Block& block = launch_.blocks[i];
     if (!present_[i]) placement_.leave_out(i);
     if (!present_[i] || mapped[i] || !block.variable.empty()) continue;
-    if (!(is_of_host(block) ? place_on_host(i) : place_alone(i))) return false;
+    if (!(block.is_of_host() ? place_on_host(i) : place_alone(i))) return false;
   }
   return true;
 }
@@ -300,11 +349,7 @@ bool Player::map(const Range& range) const {
 bool Player::place_alone(std::size_t index) {
   const Block& block = launch_.blocks[index];
   // The replay does not need this block, because no pointer leads to it.
-  if (block.reach == Reach::nothing) {
-    present_[index] = false;
-    placement_.leave_out(index);
-    return true;
-  }
+  if (block.reach == Reach::nothing) return present_[index] = false, placement_.leave_out(index), true;
   CUdeviceptr address = 0;
   if (!done(driver_.mem_alloc(&address, block.bytes), "cuMemAlloc")) return false;
   placement_.put(index, address);
@@ -375,7 +420,7 @@ bool Player::fill() {
 }
 
 bool Player::copy_in(const Block& block, std::uint64_t address, std::span<std::byte> bytes) const {
-  if (!is_of_host(block)) return done(driver_.memcpy_htod(address, bytes.data(), bytes.size()), "cuMemcpyHtoD");
+  if (!block.is_of_host()) return done(driver_.memcpy_htod(address, bytes.data(), bytes.size()), "cuMemcpyHtoD");
   std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
   return true;
 }
@@ -385,8 +430,8 @@ bool Player::fill(std::size_t index) {
   const Block& block = launch_.blocks[index];
   const Contents& contents = *block.contents;
   const std::uint64_t address = *placement_.of(index) + contents.from;
-  if (!is_of_host(block) && !done(driver_.memset_d8(address, 0, contents.bytes), "cuMemsetD8")) return false;
-  if (std::find(order_.without.begin(), order_.without.end(), index) != order_.without.end()) return true;
+  if (!block.is_of_host() && !done(driver_.memset_d8(address, 0, contents.bytes), "cuMemsetD8")) return false;
+  if (std::ranges::find(order_.without, index) != order_.without.end()) return true;
   const auto opened = folder_.open_file(contents.file, contents.bytes);
   if (const auto* failure = std::get_if<base::Error>(&opened)) return stop(failure->what);
   const auto& file = std::get<base::FileDescriptor>(opened);
@@ -459,7 +504,7 @@ bool Player::keep_outputs() const {
     for (std::uint64_t at = 0; at < block.contents->bytes;) {
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), block.contents->bytes - at));
       const std::uint64_t address = *placement_.of(i) + block.contents->from + at;
-      if (is_of_host(block)) {
+      if (block.is_of_host()) {
         std::memcpy(piece.data(), reinterpret_cast<const void*>(address), size);
       } else if (!done(driver_.memcpy_dtoh(piece.data(), address, size), "cuMemcpyDtoH")) {
         return false;

@@ -51,6 +51,8 @@ struct Block {
   std::string variable{};
 
   std::uint64_t end() const { return address + bytes; }
+  // Returns whether the block is host memory that the GPU could access.
+  bool is_of_host() const { return kind == MemoryKind::pinned || kind == MemoryKind::registered; }
 };
 
 struct Parameter {

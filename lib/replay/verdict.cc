@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "wire/cuda_codes.h"
@@ -20,6 +21,15 @@ constexpr base::Words<Outcome, 6> kOutcomes = {{
     {Outcome::crashed, "crashes"},
     {Outcome::impossible, "could not be made"},
 }};
+
+constexpr std::pair<Outcome, unsigned session::ReplayTally::*> kCounts[] = {
+    {Outcome::as_it_did, &session::ReplayTally::as_it_did},
+    {Outcome::otherwise, &session::ReplayTally::otherwise},
+    {Outcome::did_not_fail, &session::ReplayTally::did_not_fail},
+    {Outcome::hung, &session::ReplayTally::hung},
+    {Outcome::crashed, &session::ReplayTally::crashed},
+    {Outcome::impossible, &session::ReplayTally::impossible},
+};
 
 bool same(const Instruction& a, const Instruction& b) { return a.function == b.function && a.offset == b.offset; }
 
@@ -78,25 +88,8 @@ void add(session::ReplayTally& tally, const Run& run) {
   ++tally.runs;
   if (tally.gpu.empty()) tally.gpu = run.answer.gpu;
   if (tally.why.empty() && run.outcome == Outcome::impossible) tally.why = run.why;
-  switch (run.outcome) {
-    case Outcome::as_it_did:
-      ++tally.as_it_did;
-      break;
-    case Outcome::otherwise:
-      ++tally.otherwise;
-      break;
-    case Outcome::did_not_fail:
-      ++tally.did_not_fail;
-      break;
-    case Outcome::hung:
-      ++tally.hung;
-      break;
-    case Outcome::crashed:
-      ++tally.crashed;
-      break;
-    case Outcome::impossible:
-      ++tally.impossible;
-      break;
+  for (const auto& [outcome, count] : kCounts) {
+    if (run.outcome == outcome) ++(tally.*count);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "replay/launch_folder.h"
-#include "replay/placement.h"
+#include "replay/player.h"
 #include "replay/saved_launch.h"
 #include "replay/verdict.h"
 #include "session/saved_results.h"

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
-#include "replay/placement.h"
 #include "sass/kernel_accesses.h"
 #include "session/plain_file.h"
 #include "session/process_record.h"

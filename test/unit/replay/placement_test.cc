@@ -1,8 +1,9 @@
-#include "replay/placement.h"
 
 #include <doctest/doctest.h>
 
 #include <cstring>
+
+#include "replay/player.h"
 
 using namespace cudadiag::replay;
 
