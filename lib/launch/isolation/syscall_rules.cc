@@ -43,6 +43,13 @@ constexpr SyscallRule on_path(long number, Kind kind, Deed deed, int folder, int
   return rule;
 }
 
+// For a call without a path: `argument` is that with the address or the process (SyscallRule::Kind).
+constexpr SyscallRule on(long number, Kind kind, Deed deed, int argument = 0) {
+  return on_path(number, kind, deed, -1, argument);
+}
+
+constexpr SyscallRule on_descriptor(long number) { return on(number, Kind::descriptor, Deed::change); }
+
 // `flags` is the index of the argument that may contain a no-follow flag.
 constexpr SyscallRule with_flags(SyscallRule rule, int flags) {
   rule.flags = static_cast<std::int8_t>(flags);
@@ -56,66 +63,19 @@ constexpr SyscallRule only_if(SyscallRule rule, int tested, std::uint32_t bits, 
   return rule;
 }
 
+constexpr SyscallRule unless_zero(SyscallRule rule, int tested) { return only_if(rule, tested, 0, When::nonzero); }
+
 constexpr SyscallRule opening(long number, int folder, int path, int flags) {
   return only_if(with_flags(on_path(number, Kind::open, Deed::write, folder, path), flags), flags, kWrites,
                  When::any_bit);
 }
 
-constexpr SyscallRule on_descriptor(long number) {
-  SyscallRule rule;
-  rule.number = number;
-  rule.kind = Kind::descriptor;
-  rule.deed = Deed::change;
-  return rule;
-}
-
-constexpr SyscallRule control() {
-  SyscallRule rule = on_descriptor(SYS_ioctl);
-  rule.kind = Kind::control;
-  rule.when = When::unlisted;
-  rule.tested = 1;
-  return rule;
-}
-
-constexpr SyscallRule network(long number, Kind kind, Deed deed, int address = 1) {
-  SyscallRule rule;
-  rule.number = number;
-  rule.kind = kind;
-  rule.deed = deed;
-  rule.path = static_cast<std::int8_t>(address);
-  return rule;
-}
-
-constexpr SyscallRule sending(long number, int address) {
-  SyscallRule rule = network(number, Kind::datagram, Deed::send, address);
-  rule.when = When::nonzero;
-  rule.tested = rule.path;
-  return rule;
-}
-
-constexpr SyscallRule on_process(long number, Kind kind, Deed deed, int process) {
-  SyscallRule rule;
-  rule.number = number;
-  rule.kind = kind;
-  rule.deed = deed;
-  rule.path = static_cast<std::int8_t>(process);
-  return rule;
-}
-
-constexpr SyscallRule unless_zero(SyscallRule rule, int tested) {
-  rule.when = When::nonzero;
-  rule.tested = static_cast<std::int8_t>(tested);
-  return rule;
-}
-
 constexpr SyscallRule tracing(std::uint32_t request) {
-  return only_if(on_process(SYS_ptrace, Kind::process, Deed::trace, 1), 0, request);
+  return only_if(on(SYS_ptrace, Kind::process, Deed::trace, 1), 0, request);
 }
 
 constexpr SyscallRule refused(long number, Deed deed, const char* what, int error = EPERM) {
-  SyscallRule rule;
-  rule.number = number;
-  rule.deed = deed;
+  SyscallRule rule = on(number, Kind::refuse, deed);
   rule.what = what;
   rule.error = error;
   return rule;
@@ -161,7 +121,7 @@ static_assert(std::size(kHarmless) < 60, "a jump in the filter is at most 255 in
 
 constexpr SyscallRule kRules[] = {
     // First, because programs that use a GPU issue it most often.
-    control(),
+    only_if(on(SYS_ioctl, Kind::control, Deed::change), 1, 0, When::unlisted),
     // Calls on files, the most frequent first.
     opening(SYS_openat, 0, 1, 2),
     with_flags(on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1), 2),
@@ -214,39 +174,39 @@ constexpr SyscallRule kRules[] = {
     only_if(refused(SYS_fcntl, Deed::change, kWriteHints), 1, kSetFileWriteHint),
     refused(SYS_open_by_handle_at, Deed::share, "files by their handles"),
     // Network.
-    network(SYS_connect, Kind::address, Deed::connect),
-    network(SYS_bind, Kind::address, Deed::listen),
-    network(SYS_listen, Kind::listen, Deed::listen),
-    sending(SYS_sendto, 4),
-    network(SYS_sendmsg, Kind::message, Deed::send),
-    network(SYS_sendmmsg, Kind::messages, Deed::send),
+    on(SYS_connect, Kind::address, Deed::connect, 1),
+    on(SYS_bind, Kind::address, Deed::listen, 1),
+    on(SYS_listen, Kind::listen, Deed::listen, 1),
+    unless_zero(on(SYS_sendto, Kind::datagram, Deed::send, 4), 4),
+    on(SYS_sendmsg, Kind::message, Deed::send, 1),
+    on(SYS_sendmmsg, Kind::messages, Deed::send, 1),
     // Calls that affect other processes.
-    unless_zero(on_process(SYS_kill, Kind::processes, Deed::signal, 0), 1),
-    unless_zero(on_process(SYS_tkill, Kind::signal, Deed::signal, 0), 1),
-    unless_zero(on_process(SYS_tgkill, Kind::signal, Deed::signal, 0), 2),
-    unless_zero(on_process(SYS_rt_sigqueueinfo, Kind::signal, Deed::signal, 0), 1),
-    unless_zero(on_process(SYS_rt_tgsigqueueinfo, Kind::signal, Deed::signal, 0), 2),
-    unless_zero(on_process(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1), 1),
+    unless_zero(on(SYS_kill, Kind::processes, Deed::signal, 0), 1),
+    unless_zero(on(SYS_tkill, Kind::signal, Deed::signal, 0), 1),
+    unless_zero(on(SYS_tgkill, Kind::signal, Deed::signal, 0), 2),
+    unless_zero(on(SYS_rt_sigqueueinfo, Kind::signal, Deed::signal, 0), 1),
+    unless_zero(on(SYS_rt_tgsigqueueinfo, Kind::signal, Deed::signal, 0), 2),
+    unless_zero(on(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1), 1),
     tracing(PTRACE_ATTACH),
     tracing(PTRACE_SEIZE),
-    unless_zero(on_process(SYS_perf_event_open, Kind::events, Deed::trace, 1), 1),
-    only_if(on_process(SYS_perf_event_open, Kind::events, Deed::trace, 1), 4, PERF_FLAG_PID_CGROUP, When::any_bit),
-    on_process(SYS_process_vm_writev, Kind::process, Deed::trace, 0),
+    unless_zero(on(SYS_perf_event_open, Kind::events, Deed::trace, 1), 1),
+    only_if(on(SYS_perf_event_open, Kind::events, Deed::trace, 1), 4, PERF_FLAG_PID_CGROUP, When::any_bit),
+    on(SYS_process_vm_writev, Kind::process, Deed::trace, 0),
     only_if(refused(kProcessMadvise, Deed::administer, kPages), 3, MADV_HWPOISON),
     only_if(refused(kProcessMadvise, Deed::administer, kPages), 3, kTakeOffline),
-    on_process(kProcessMadvise, Kind::process, Deed::trace, -1),
-    on_process(kPidfdGetfd, Kind::process, Deed::trace, -1),
-    unless_zero(on_process(SYS_prlimit64, Kind::process, Deed::change, 0), 2),
-    unless_zero(on_process(SYS_sched_setaffinity, Kind::process, Deed::change, 0), 0),
-    unless_zero(on_process(SYS_sched_setscheduler, Kind::process, Deed::change, 0), 0),
-    unless_zero(on_process(SYS_sched_setparam, Kind::process, Deed::change, 0), 0),
-    unless_zero(on_process(SYS_sched_setattr, Kind::process, Deed::change, 0), 0),
-    unless_zero(on_process(SYS_migrate_pages, Kind::process, Deed::change, 0), 0),
-    unless_zero(on_process(SYS_move_pages, Kind::process, Deed::change, 0), 0),
+    on(kProcessMadvise, Kind::process, Deed::trace, -1),
+    on(kPidfdGetfd, Kind::process, Deed::trace, -1),
+    unless_zero(on(SYS_prlimit64, Kind::process, Deed::change, 0), 2),
+    unless_zero(on(SYS_sched_setaffinity, Kind::process, Deed::change, 0), 0),
+    unless_zero(on(SYS_sched_setscheduler, Kind::process, Deed::change, 0), 0),
+    unless_zero(on(SYS_sched_setparam, Kind::process, Deed::change, 0), 0),
+    unless_zero(on(SYS_sched_setattr, Kind::process, Deed::change, 0), 0),
+    unless_zero(on(SYS_migrate_pages, Kind::process, Deed::change, 0), 0),
+    unless_zero(on(SYS_move_pages, Kind::process, Deed::change, 0), 0),
     // Only the group of the terminal's job can read what the user types.
-    unless_zero(on_process(SYS_setpgid, Kind::group, Deed::change, 1), 1),
-    on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
-    on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
+    unless_zero(on(SYS_setpgid, Kind::group, Deed::change, 1), 1),
+    on(SYS_setpriority, Kind::priority, Deed::change, 1),
+    on(SYS_ioprio_set, Kind::priority, Deed::change, 1),
     // Shared memory and messages that unrelated processes can use.
     refused(SYS_shmget, Deed::share, "System V shared memory"),
     refused(SYS_shmat, Deed::share, "System V shared memory"),
