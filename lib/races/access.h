@@ -1,10 +1,7 @@
-// One use of memory: the bytes, the kind of use, and the operation that uses them. Also its place in the order of
-// operations.
+// One use of memory: the bytes, the kind of use, and the operation that uses them.
 #pragma once
 
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "sass/kernel_accesses.h"
 
@@ -12,43 +9,6 @@ namespace cudadiag::races {
 
 // The position of an operation in the order in which its process issues operations. 0 is before all operations.
 using Moment = std::uint64_t;
-using Component = std::uint32_t;
-
-// A sparse vector clock: the operations that happen before a point on a stream. It is sparse because most streams
-// depend on few others. A component is one stream, or all blocking streams of a context together. Its value is the
-// component's latest operation that happens before the point.
-class Clock {
- public:
-  Moment at(Component component) const;
-  void raise(Component component, Moment to);
-  void join(const Clock& other);
-
-  // True if the stream may have waited for something that the driver does not report. Operations may then be ordered in
-  // a way that the clock does not show.
-  bool vague() const { return vague_; }
-  void blur() { vague_ = true; }
-  void sharpen() { vague_ = false; }
-
-  template <typename Visit>
-  void each(const Visit& visit) const {
-    for (const Entry& entry : entries_) visit(entry.component, entry.moment);
-  }
-  std::size_t size() const { return entries_.size(); }
-  // Drops the entries for which `known` returns true. Use this for operations that happen before everything that is
-  // issued from now on.
-  template <typename Known>
-  void drop_if(const Known& known) {
-    std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });
-  }
-
- private:
-  struct Entry {
-    Moment moment;
-    Component component;
-  };
-  std::vector<Entry> entries_;  // sorted by component
-  bool vague_ = false;
-};
 
 // A unique number for each stream that the process ever had. Handles are not unique, because the driver reuses them.
 using StreamNumber = std::uint32_t;
@@ -56,6 +16,7 @@ using StreamNumber = std::uint32_t;
 using sass::alters;
 using sass::is_near;
 using sass::Mode;
+constexpr bool may_alter(Mode mode) { return mode != Mode::read && mode != Mode::none && mode != Mode::near_read; }
 
 // CUDA arrays have no addresses. Each array gets its own range above all addresses of memory.
 inline constexpr std::uint64_t kArrays = std::uint64_t{1} << 62, kArrayRoom = std::uint64_t{1} << 40;
@@ -106,23 +67,5 @@ Access with_place(Access access, std::uint64_t address, const Extent& extent, Mo
 // overlap. An access with `somewhere` set uses an unknown part of its bytes. It overlaps only exact accesses that cover
 // all of these bytes.
 bool touches(const Access& a, const Access& b);
-
-// The memory accesses of an executable graph's nodes, as recorded when the graph was created.
-struct Graph {
-  // In each access, `node` is 1 + the index of its node. `parameter` and `function` are those of the node's kernel.
-  std::vector<Access> accesses;
-  std::vector<std::vector<std::uint32_t>> successors;  // indexed by node
-  std::vector<bool> roots;                             // indexed by node: true if the node waits for no other node
-  std::vector<std::uint64_t> waited, recorded;         // the events that nodes of the graph wait for and record
-  std::uint64_t order = 0;                             // wire::race::GraphOrder
-  std::vector<bool> in_child;  // indexed by node: true if it is in a child graph, and so ordered like the node that
-                               // contains the child graph
-  bool looked_into = false;
-  // Accesses to pinned memory that was freed after the latest launch, and the sites of the calls that freed it.
-  std::vector<std::pair<Access, std::uint32_t>> freed;
-  std::size_t parts = 0;  // number of nodes, edges and accesses that were reported
-};
-
-bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b);
 
 }  // namespace cudadiag::races

@@ -177,8 +177,7 @@ void History::each_writer(const Access& by, std::uint64_t begin, std::uint64_t e
   const auto visit_writers = [&](const Place& place, bool anywhere) {
     for (const Access& access : place) {
       if (access.at == by.at || order_.done(access) || !(anywhere || touches(access, by))) continue;
-      const Mode mode = resolved(access).value_or(Mode::unknown);
-      if (mode != Mode::read && mode != Mode::none && mode != Mode::near_read) visit(access);
+      if (may_alter(resolved(access).value_or(Mode::unknown))) visit(access);
     }
   };
   for (auto at = points_.lower_bound(begin); at != points_.end() && at->first < end; ++at) {
@@ -311,10 +310,7 @@ bool History::conclude(Conflict& race, bool at_last) {
   const Mode a = race.first.mode = somewhere_in(race.second, first.value_or(Mode::unknown));
   const Mode b = race.second.mode = somewhere_in(race.first, second.value_or(Mode::unknown));
   if (is_near(a) || is_near(b)) {
-    const auto only_reads = [](Mode mode) {
-      return mode == Mode::read || mode == Mode::near_read || mode == Mode::none;
-    };
-    if (!only_reads(a) || !only_reads(b)) keep_unjudged(race);
+    if (may_alter(a) || may_alter(b)) keep_unjudged(race);
     return true;
   }
   if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;

@@ -1,16 +1,14 @@
-#include "races/kernel_races.h"
-
+// Which threads of one launch race.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "races/launches.h"
 #include "wire/operation.h"
 
 namespace cudadiag::races {
 namespace {
-
-namespace operation = wire::operation;
 
 constexpr std::uint64_t kApart = std::uint64_t{1}
                                  << 44;  // from one allocation to the next, in place of the true addresses
@@ -26,13 +24,8 @@ void KernelRaces::launched(const std::byte* record, const session::RaceAccess& a
                            bool are_known, const std::vector<Pointer>& pointers) {
   bool& checked = checked_.try_emplace(access.function, true).first->second;
   if (!are_known) return void(checked = false);
-  Shape shape{{}, access, pointers};
+  Shape shape{values_of(record, parameters), access, pointers};
   sass::LaunchValues& values = shape.values;
-  values.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
-                 wire::load(record, operation::kGridZ)};
-  const std::uint32_t block = wire::load(record, operation::kBlock);
-  values.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
-  values.parameters = parameters;
   std::vector<std::uint64_t> homes;
   for (const Pointer& pointer : pointers) {
     if (pointer.offset + sizeof(std::uint64_t) > values.parameters.size()) continue;
@@ -50,7 +43,7 @@ void KernelRaces::launched(const std::byte* record, const session::RaceAccess& a
   append(access.site);
   for (const std::uint32_t each : values.addresses) append(each);
   for (const std::uint32_t each : values.grid) append(each);
-  append(block);
+  append(wire::load(record, wire::operation::kBlock));
   const auto known = known_.find(key);
   if (known != known_.end()) return void(++shapes_[known->second].times);
   std::size_t& count = of_kernel_[access.function];
@@ -74,7 +67,7 @@ void KernelRaces::judge() {
 void KernelRaces::judge(Shape& shape) {
   constexpr std::size_t kMostCodes = 4;
   bool& checked = checked_[shape.access.function];
-  const Codes codes = code_of_ ? code_of_(shape.access.function) : Codes();
+  const Codes codes = code_of_(shape.access.function);
   if (codes.empty() || codes.size() > kMostCodes) return void(checked = false);
   std::vector<sass::ThreadRaces> all;
   for (const auto& code : codes) {

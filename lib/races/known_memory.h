@@ -30,6 +30,11 @@ class KnownMemory {
 
   // The pointer is valid until memory is added or removed.
   const Memory* at(std::uint64_t address) const;
+  // Returns an empty Memory if none is known there.
+  Memory known_at(std::uint64_t address) const {
+    const Memory* memory = at(address);
+    return memory == nullptr ? Memory() : *memory;
+  }
   // Adds memory, and removes all known memory that it overlaps. `context` is the index of the context's entry in the
   // area.
   void made(Memory memory, std::uint32_t context);

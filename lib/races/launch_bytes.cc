@@ -1,11 +1,11 @@
-#include "races/launch_bytes.h"
-
+// Which bytes launches use through their parameters.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
 #include "races/access.h"
+#include "races/launches.h"
 #include "wire/hash.h"
 #include "wire/operation.h"
 
@@ -28,12 +28,7 @@ void zero_addresses(sass::LaunchValues& launch) {
 }
 
 sass::LaunchValues launch_of(const std::byte* record, std::string_view parameters, LaunchBytes::Memory memory) {
-  sass::LaunchValues launch;
-  launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
-                 wire::load(record, operation::kGridZ)};
-  const std::uint32_t block = wire::load(record, operation::kBlock);
-  launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
-  launch.parameters = parameters;
+  sass::LaunchValues launch = values_of(record, parameters);
   launch.addresses = std::move(memory.addresses);
   std::ranges::sort(launch.addresses);
   zero_addresses(launch);
@@ -56,12 +51,22 @@ std::vector<sass::ParameterBytes> bytes_of(const Codes& codes, const sass::Launc
 
 }  // namespace
 
+sass::LaunchValues values_of(const std::byte* record, std::string_view parameters) {
+  sass::LaunchValues launch;
+  launch.grid = {wire::load(record, operation::kGridX), wire::load(record, operation::kGridY),
+                 wire::load(record, operation::kGridZ)};
+  const std::uint32_t block = wire::load(record, operation::kBlock);
+  launch.block = {operation::Block::x(block), operation::Block::y(block), operation::Block::z(block)};
+  launch.parameters = parameters;
+  return launch;
+}
+
 const std::vector<sass::ParameterBytes> LaunchBytes::kNone;
 
 const std::vector<sass::ParameterBytes>& LaunchBytes::of(const std::byte* record, std::uint32_t function,
                                                          std::string_view parameters, Memory memory) {
   const bool cut = (wire::load(record, operation::kFlags) & operation::kSaturated) != 0;
-  if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0 || !code_of_) return kNone;
+  if (parameters.empty() || cut || wire::load(record, operation::kCluster) != 0) return kNone;
   Codes codes = code_of_(function);
   if (codes.empty() || codes.size() > kMostCodes) return kNone;
   Launch launch{function, launch_of(record, parameters, std::move(memory))};
@@ -85,7 +90,7 @@ std::size_t LaunchBytes::HashOfLaunch::operator()(const Launch& launch) const {
 }
 
 std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {
-  if (function == 0 || !code_of_) return {};
+  if (function == 0) return {};
   const Codes codes = code_of_(function);
   if (codes.empty() || codes.size() > kMostCodes) return {};
   const auto& first = codes.front()->accesses().handles;
@@ -95,20 +100,17 @@ std::vector<sass::HandleUse> LaunchBytes::handles(std::uint32_t function) {
 }
 
 bool LaunchBytes::may_wait_for_host(std::uint32_t function) const {
-  const Codes codes = code_of_ ? code_of_(function) : Codes();
+  const Codes codes = code_of_(function);
   return codes.empty() || std::ranges::any_of(codes, [](const auto& code) { return code->uses_system_scope(); });
 }
 
 bool LaunchBytes::may_write(std::uint32_t function, std::uint32_t parameter) const {
-  const Codes codes = code_of_ ? code_of_(function) : Codes();
-  return codes.empty() || std::ranges::any_of(codes, [&](const auto& code) {
-           const Mode mode = code->accesses().mode(parameter);
-           return mode != Mode::read && mode != Mode::none && mode != Mode::near_read;
-         });
+  const Codes codes = code_of_(function);
+  return codes.empty() ||
+         std::ranges::any_of(codes, [&](const auto& code) { return may_alter(code->accesses().mode(parameter)); });
 }
 
 bool LaunchBytes::may_write_elsewhere(std::uint32_t function) {
-  if (!code_of_) return true;
   const auto known = writes_elsewhere_.find(function);
   if (known != writes_elsewhere_.end()) return known->second;
   const Codes codes = code_of_(function);

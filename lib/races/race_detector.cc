@@ -327,6 +327,16 @@ void Detector::operation(const Issued& issued, Pending& pending) {
   }
 }
 
+Access Detector::by_call(const std::byte* record, Moment at, StreamNumber stream) {
+  Access access;
+  access.at = at;
+  access.stream = stream;
+  access.site = wire::load(record, operation::kSite);
+  access.thread = wire::load(record, operation::kThread);
+  access.ticks = wire::load(record, operation::kTicks);
+  return access;
+}
+
 void Detector::add(Access access) {
   if (gap_until_ != 0) return;
   history_.add(access);
@@ -343,8 +353,7 @@ void Detector::settle(bool at_last) {
 void Detector::note_homes() {
   while (homes_.size() < history_.races().size()) {
     const Conflict& race = history_.races()[homes_.size()];
-    const Memory* memory = memory_.at(std::max(race.first.begin, race.second.begin));
-    homes_.push_back(memory == nullptr ? Memory{} : *memory);
+    homes_.push_back(memory_.known_at(std::max(race.first.begin, race.second.begin)));
   }
 }
 
@@ -370,12 +379,7 @@ void Detector::copy(const std::byte* record, StreamNumber stream, const Pending&
     order_.context_seen(memory_.at(whole.source)->context);
     order_.context_seen(memory_.at(whole.destination)->context);
   }
-  Access access;
-  access.at = order_.issue(stream);
-  access.stream = stream;
-  access.site = wire::load(record, operation::kSite);
-  access.thread = wire::load(record, operation::kThread);
-  access.ticks = wire::load(record, operation::kTicks);
+  Access access = by_call(record, order_.issue(stream), stream);
   access.what = is_copy ? What::copy : What::memset;
   const std::vector<Part> parts = pending.parts.empty() ? std::vector{whole} : pending.parts;
   if (pending.watched != 0) watch_sources(access, parts, pending.watched);
@@ -429,8 +433,8 @@ std::vector<session::Race> Detector::races() const {
 std::vector<session::Race> Detector::unjudged() const {
   std::vector<session::Race> out;
   for (const Conflict& pair : history_.unjudged_pairs()) {
-    const Memory* memory = memory_.at(std::max(pair.first.begin, pair.second.begin));
-    out.push_back(stored_race(pair, memory == nullptr ? Memory{} : *memory, order_));
+    const Memory memory = memory_.known_at(std::max(pair.first.begin, pair.second.begin));
+    out.push_back(stored_race(pair, memory, order_));
   }
   return out;
 }
@@ -483,8 +487,7 @@ bool Detector::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumbe
   return true;
 }
 
-namespace operation = wire::operation;
-using operation::Kind;
+// ---- the backlog
 
 Backlog::Backlog(std::span<const std::byte> area, Detector& detector, IsRead is_read)
     : area_(area), detector_(detector), is_read_(std::move(is_read)) {}

@@ -19,9 +19,8 @@
 #include "races/access_history.h"
 #include "races/happens_before.h"
 #include "races/host_writes.h"
-#include "races/kernel_races.h"
 #include "races/known_memory.h"
-#include "races/launch_bytes.h"
+#include "races/launches.h"
 #include "sass/kernel_accesses.h"
 #include "session/races.h"
 #include "session/ring_follower.h"
@@ -31,6 +30,22 @@ namespace cudadiag::races {
 // The form of an access that the session stores (session/races.h).
 session::RaceAccess stored_access(const Access& access, const Order& order);
 
+// The memory accesses of an executable graph's nodes, as recorded when the graph was created.
+struct Graph {
+  // In each access, `node` is 1 + the index of its node. `parameter` and `function` are those of the node's kernel.
+  std::vector<Access> accesses;
+  std::vector<std::vector<std::uint32_t>> successors;  // indexed by node
+  std::vector<bool> roots;                             // indexed by node: true if the node waits for no other node
+  std::vector<std::uint64_t> waited, recorded;         // the events that nodes of the graph wait for and record
+  std::uint64_t order = 0;                             // wire::race::GraphOrder
+  std::vector<bool> in_child;  // indexed by node: true if it is in a child graph, and so ordered like the node that
+                               // contains the child graph
+  bool looked_into = false;
+  // Accesses to pinned memory that was freed after the latest launch, and the sites of the calls that freed it.
+  std::vector<std::pair<Access, std::uint32_t>> freed;
+  std::size_t parts = 0;  // number of nodes, edges and accesses that were reported
+};
+
 class Detector : public session::RingReader {
  public:
   // Returns how a kernel uses the memory that one parameter points to, given what is known about the launch. Returns
@@ -38,8 +53,9 @@ class Detector : public session::RingReader {
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        const sass::LaunchWords& launch)>;
 
-  // `area` must stay mapped for the life of this object. `code_of`: see LaunchBytes; if empty, no code is known.
-  Detector(std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = {});
+  // `area` must stay mapped for the life of this object.
+  Detector(
+      std::span<const std::byte> area, KernelMode kernel_mode, CodeOf code_of = [](std::uint32_t) { return Codes(); });
 
   void record(const std::byte* record) override { this->record(record, {}); }
   // `parameters` are the bytes of the launch's parameters; may be incomplete.
@@ -163,6 +179,10 @@ class Detector : public session::RingReader {
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
   std::uint32_t launch_words(const Pending& pending);
   void add(Access access);
+  // Returns an access by an operation of the stream, with what its record says about the call.
+  static Access by_call(const std::byte* record, Moment at, StreamNumber stream);
+  void add_allocation_or_free(const std::byte* record, StreamNumber stream, What what, const Memory& memory);
+  static Access in_rows(Access access, const sass::ByteRows& rows, Mode mode);
   void forget_all();
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record);

@@ -21,6 +21,24 @@ constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses =
 constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // limits the pairs of accesses to compare in one graph
 
+bool reaches(const Graph& graph, std::uint32_t from, std::uint32_t to) {
+  std::vector<bool> seen(graph.successors.size());
+  std::vector<std::uint32_t> open{from};
+  while (!open.empty()) {
+    const std::uint32_t node = open.back();
+    open.pop_back();
+    if (node == to) return true;
+    if (node >= seen.size() || seen[node]) continue;
+    seen[node] = true;
+    open.insert(open.end(), graph.successors[node].begin(), graph.successors[node].end());
+  }
+  return false;
+}
+
+bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b) {
+  return a != b && !reaches(graph, a, b) && !reaches(graph, b, a);
+}
+
 }  // namespace
 
 void Detector::graph_part(const std::byte* record, const Pending& pending) {
@@ -200,12 +218,7 @@ void Detector::graph(const std::byte* record, StreamNumber stream, const Pending
   if ((graph.order & race::kWaits) != 0) order_.stranger_waited(stream);
   for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
   const Moment at = order_.graph_launched(exec, stream);
-  Access launch;
-  launch.at = at;
-  launch.stream = stream;
-  launch.site = wire::load(record, operation::kSite);
-  launch.thread = wire::load(record, operation::kThread);
-  launch.ticks = wire::load(record, operation::kTicks);
+  const Access launch = by_call(record, at, stream);
   add_ended(graph, launch, pending);
   if (pending.watched != 0) watch_graph(graph, launch, pending.watched);
   graph_accesses(graph, record, at, stream);

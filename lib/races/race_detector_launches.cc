@@ -65,12 +65,7 @@ bool Detector::may_end(const Word& word, const Pending& pending) const {
 
 void Detector::kernel(const Issued& issued, const Pending& pending) {
   const std::byte* record = issued.record;
-  Access access;
-  access.at = order_.issue(issued.stream);
-  access.stream = issued.stream;
-  access.site = wire::load(record, operation::kSite);
-  access.thread = wire::load(record, operation::kThread);
-  access.ticks = wire::load(record, operation::kTicks);
+  Access access = by_call(record, order_.issue(issued.stream), issued.stream);
   access.words = launch_words(pending);
   if (gap_until_ == 0) look_inside(issued, pending, access);
   std::vector<std::uint32_t> addresses;
@@ -122,16 +117,10 @@ void Detector::watch_kernel(const Access& launch, const Pending& pending,
       watched.may_change_inside |= use.mode != Mode::read && use.mode != Mode::none;
       for (const sass::ByteRows& rows : use.rows) {
         Access source = launch;
-        source.what = What::kernel;
         source.function = word.function;
         source.parameter = word.offset;
-        source.exact = true;
-        source.mode = Mode::read;
-        source.begin = word.value + static_cast<std::uint64_t>(rows.begin);
-        source.width = rows.width;
-        source.pitch = rows.pitch;
-        source.rows = rows.rows;
-        if (use.mode == Mode::read) add_source(source, watched);
+        source.begin = word.value;
+        if (use.mode == Mode::read) add_source(in_rows(source, rows, Mode::read), watched);
       }
     }
     watched.may_change_inside |= !all && launch_bytes_.may_write(pending.function, word.offset);
@@ -169,16 +158,21 @@ bool Detector::add_bytes(const Access& access, const std::vector<sass::Parameter
   return known;
 }
 
+// `access` begins at the address that the kernel received.
+Access Detector::in_rows(Access access, const sass::ByteRows& rows, Mode mode) {
+  access.mode = mode;
+  access.exact = true;
+  access.may_end = false;
+  access.begin += static_cast<std::uint64_t>(rows.begin);
+  access.width = rows.width;
+  access.pitch = rows.rows > 1 ? rows.pitch : 0;
+  access.rows = rows.rows;
+  return access;
+}
+
 void Detector::add_rows(const Access& access, const sass::ParameterBytes& use) {
   for (const sass::ByteRows& rows : use.rows) {
-    Access exact = access;
-    exact.mode = use.mode;
-    exact.exact = true;
-    exact.may_end = false;
-    exact.begin = access.begin + static_cast<std::uint64_t>(rows.begin);
-    exact.width = rows.width;
-    exact.pitch = rows.rows > 1 ? rows.pitch : 0;
-    exact.rows = rows.rows;
+    const Access exact = in_rows(access, rows, use.mode);
     if (access.array == 0) note_overrun(exact, access.begin);
     add(exact);
   }

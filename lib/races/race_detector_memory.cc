@@ -21,14 +21,17 @@ void Detector::memory_made(const std::byte* record, bool has_stream, StreamNumbe
   memory_.made({begin, bytes, wire::load(record, operation::kSite), kind},
                static_cast<std::uint32_t>(wire::load(record, race::kWord3)));
   history_.forget(begin, bytes);
-  if (!has_stream) return;
+  if (has_stream) add_allocation_or_free(record, stream, What::allocation, {begin, bytes});
+}
+
+void Detector::add_allocation_or_free(const std::byte* record, StreamNumber stream, What what, const Memory& memory) {
   Access access;
   access.at = order_.issue(stream);
   access.stream = stream;
   access.site = wire::load(record, operation::kSite);
-  access.what = What::allocation;
-  access.begin = begin;
-  access.width = bytes;
+  access.what = what;
+  access.begin = memory.begin;
+  access.width = memory.bytes;
   access.mode = Mode::write;
   access.exact = true;
   add(access);
@@ -38,19 +41,9 @@ void Detector::memory_freed(const std::byte* record, bool has_stream, StreamNumb
   const std::uint64_t begin = wire::load(record, race::kWord0);
   const Memory* freed = memory_.that_begins_at(begin);
   if (has_stream && freed != nullptr) {
-    Access access;
-    access.at = order_.issue(stream);
-    access.stream = stream;
-    access.site = wire::load(record, operation::kSite);
-    access.what = What::free;
-    access.begin = begin;
-    access.width = freed->bytes;
-    access.mode = Mode::write;
-    access.exact = true;
-    add(access);
     // Keeps what is known about the memory until its addresses are reused, because other streams may still use the
     // memory.
-    return;
+    return add_allocation_or_free(record, stream, What::free, *freed);
   }
   // Freeing stream-ordered memory does not make the driver wait.
   const bool ordered = freed != nullptr && freed->kind == wire::allocation::Kind::ordered;
@@ -251,8 +244,7 @@ void Detector::source_changed(const std::byte* record) {
                                      wire::load(record, race::kOffset2),
                                      (what & race::kOthersRan) != 0};
   if (!host_writes_.changed(change)) return;
-  const Memory* memory = memory_.at(begin);
-  host_homes_.push_back(memory == nullptr ? Memory{} : *memory);
+  host_homes_.push_back(memory_.known_at(begin));
 }
 
 }  // namespace cudadiag::races

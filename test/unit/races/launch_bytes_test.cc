@@ -375,7 +375,7 @@ TEST_CASE("a kernel may write elsewhere if it stores through a pointer from memo
   CHECK_FALSE(bytes.may_write_elsewhere(2));
   CHECK(bytes.may_write_elsewhere(3));  // its code is unknown
   CHECK(bytes.may_write_elsewhere(4));  // its code cannot be analysed
-  CHECK(races::LaunchBytes({}).may_write_elsewhere(2));
+  CHECK(races::LaunchBytes([](std::uint32_t) { return races::Codes(); }).may_write_elsewhere(2));
 }
 
 }  // namespace launch_bytes_test
