@@ -17,9 +17,9 @@
 
 #include "command_line.h"
 #include "commands/commands.h"
-#include "launch/rerun_supervisor.h"
 #include "launch/spawn.h"
 #include "launch/standard_descriptors.h"
+#include "launch/supervised_rerun.h"
 #include "terminal.h"
 
 namespace {

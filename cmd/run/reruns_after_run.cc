@@ -11,8 +11,8 @@
 #include "run/reruns.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
+#include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
-#include "supervise/reruns/rerun_sequence.h"
 #include "supervise/reruns/rerun_table.h"
 #include "terminal.h"
 

@@ -108,10 +108,6 @@ std::string dropped_injection(const fs::path& recorder) {
 
 namespace {
 
-namespace fs = std::filesystem;
-namespace names = wire::environment;
-using base::environment_value;
-
 // Parses the file as NCCL does: each line is a variable and its value, and spaces are not stripped.
 std::optional<std::string> setting_in(const fs::path& file, const std::string& name) {
   std::ifstream lines(file);

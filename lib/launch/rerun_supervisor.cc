@@ -1,5 +1,4 @@
-#include "launch/rerun_supervisor.h"
-
+// The supervisor of a rerun.
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -31,6 +30,7 @@
 #include "launch/isolation/syscall_judge.h"
 #include "launch/process_tree.h"
 #include "launch/standard_descriptors.h"
+#include "launch/supervised_rerun.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {

@@ -18,7 +18,6 @@
 
 #include "launch/isolation/syscall_judge.h"
 #include "launch/process_tree.h"
-#include "launch/rerun_supervisor.h"
 #include "launch/signals.h"
 
 namespace cudadiag::launch {

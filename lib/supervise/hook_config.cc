@@ -59,24 +59,22 @@ base::Result<std::vector<launch::Variable>> started(launch::Variable options, se
       {names::kSession, writer.pass_folder().string()}, std::move(options), {kPythonPath, folder.string() + others}};
 }
 
-base::Result<std::vector<launch::Variable>> uncompiled(base::Result<std::vector<launch::Variable>> variables) {
-  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables)) made->push_back(kUncompiled);
-  return variables;
-}
-
+// For a first run, which our Python code observes instead of the recorder.
 base::Result<std::vector<launch::Variable>> first_run(base::Result<std::vector<launch::Variable>> variables) {
-  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables)) made->push_back({names::kPass, "record"});
+  if (auto* made = std::get_if<std::vector<launch::Variable>>(&variables)) {
+    made->insert(made->end(), {kUncompiled, {names::kPass, "record"}});
+  }
   return variables;
 }
 
 }  // namespace
 
 base::Result<std::vector<launch::Variable>> start_of_nans(const NansOptions& options, session::SessionWriter& writer) {
-  return first_run(uncompiled(started({names::kNans, text_of(options)}, writer)));
+  return first_run(started({names::kNans, text_of(options)}, writer));
 }
 
 base::Result<std::vector<launch::Variable>> start_of_tensor_races(session::SessionWriter& writer) {
-  return first_run(uncompiled(started({names::kTensorRaces, "on"}, writer)));
+  return first_run(started({names::kTensorRaces, "on"}, writer));
 }
 
 base::Result<std::vector<launch::Variable>> start_of_origins(double seconds, session::SessionWriter& writer) {

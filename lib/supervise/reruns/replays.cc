@@ -28,18 +28,25 @@ constexpr std::uint64_t kMostAnswer = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostLog = std::uint64_t{4} << 20;
 constexpr const char* kDumpFile = "gpu.core";
 
+// Returns nullopt if the function is unknown.
+std::optional<replay::Instruction> instruction_at(const evidence::CodePlace& place) {
+  if (place.function.empty()) return std::nullopt;
+  replay::Instruction instruction{place.function, place.offset};
+  if (!place.lines.empty()) {
+    instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
+  }
+  return instruction;
+}
+
 std::optional<replay::Dumped> failure_in(const fs::path& dump) {
   std::error_code error;
   if (dump.empty() || !fs::exists(dump, error)) return std::nullopt;
   const auto read = evidence::read_core(dump.string());
   const auto* facts = std::get_if<evidence::CoreFacts>(&read);
-  if (facts == nullptr || !facts->failure || facts->failure->place.function.empty()) return std::nullopt;
-  const evidence::CodePlace& place = facts->failure->place;
-  replay::Instruction instruction{place.function, place.offset};
-  if (!place.lines.empty()) {
-    instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
-  }
-  return replay::Dumped{std::move(instruction), facts->failure->exception};
+  if (facts == nullptr || !facts->failure) return std::nullopt;
+  auto instruction = instruction_at(facts->failure->place);
+  if (!instruction) return std::nullopt;
+  return replay::Dumped{std::move(*instruction), facts->failure->exception};
 }
 
 }  // namespace
@@ -201,14 +208,7 @@ std::optional<Found> find_launch(const session::Session& session) {
 
 std::optional<replay::Instruction> instruction_of(const session::Session& session) {
   const symbolize::ToolResults results = symbolize::tool_results(session);
-  if (!results.failure) return std::nullopt;
-  const evidence::CodePlace& place = results.failure->place;
-  if (place.function.empty()) return std::nullopt;
-  replay::Instruction instruction{place.function, place.offset};
-  if (!place.lines.empty()) {
-    instruction.source = {place.lines.front().file, place.lines.front().function, place.lines.front().line};
-  }
-  return instruction;
+  return results.failure ? instruction_at(results.failure->place) : std::nullopt;
 }
 
 replay::Surroundings surroundings_of(const session::Session& session, diagnose::SessionState& state) {
@@ -262,6 +262,8 @@ base::Result<replay::LaunchFolder> completed(const Found& place, const session::
 }
 
 // ---- the failing address
+
+session::FoundAccess nothing(std::string why) { return {.why = std::move(why)}; }
 
 // A parameter of the launch, from which the address is computed.
 struct Base {
@@ -335,7 +337,6 @@ bool lacks_memory(const replay::SavedLaunch& launch) {
 
 session::FoundAccess judged_access(const replay::SavedLaunch& launch, const replay::Answer& answer,
                                    const evidence::SanitizerLog& log, const diagnose::Access& access, bool misaligned) {
-  const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
   if (lacks_memory(launch)) return nothing("some memory of the launch was not saved");
   if (!log.errors) return nothing("compute-sanitizer did not finish");
   if (log.accesses.empty()) return nothing("the replay made no invalid access");
@@ -387,7 +388,6 @@ namespace {
 session::FoundAccess replayed_access(const replay::LaunchFolder& folder, const Found& place,
                                      const diagnose::Finding& finding, std::chrono::milliseconds limit,
                                      launch::SignalRelay& relay, RerunListener& listener) {
-  const auto nothing = [](std::string why) { return session::FoundAccess{.why = std::move(why)}; };
   const std::string sanitizer = find_sanitizer();
   if (sanitizer.empty()) return nothing("compute-sanitizer is not installed here");
   if (folder.launch().gpu.bus.empty()) return nothing(kUnknownGpu);

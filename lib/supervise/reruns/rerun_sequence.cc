@@ -1,5 +1,3 @@
-#include "supervise/reruns/rerun_sequence.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "supervise/program_folders.h"
 #include "supervise/record_pass.h"
 #include "supervise/reruns/replays.h"
+#include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_table.h"
 #include "supervise/toolkit_programs.h"
 #include "symbolize/tool_results.h"
@@ -160,6 +159,11 @@ class RerunSequence {
     }
   }
 
+  void set_window(RerunSpec& spec, const analyse::RerunWindow& window) const {
+    spec.window = with_patience(window.text, options_.patience);
+    spec.waits = window.words;
+  }
+
   void save_for_reruns(RerunSpec& spec, unsigned limit) const {
     spec.save_limit = std::min(options_.save_limit, limit);
     spec.drops_launch = true;
@@ -187,8 +191,7 @@ class RerunSequence {
     const auto window = analyse::launch_window(analysis());
     if (window.text.empty()) return;
     RerunSpec spec = spec_of(PassKind::launch);
-    spec.window = with_patience(window.text, options_.patience);
-    spec.waits = window.words;
+    set_window(spec, window);
     spec.save_limit = options_.save_limit;
     if (!options_.time_limit) spec.time_limit += kSavingSeconds;
     if (spec.quiet_limit > 0) spec.quiet_limit += kSavingSeconds;
@@ -203,8 +206,7 @@ class RerunSequence {
       const auto window = analyse::launch_window(analysis());
       if (window.text.empty()) return;
       RerunSpec spec = spec_of(PassKind::launch);
-      spec.window = with_patience(window.text, options_.patience);
-      spec.waits = window.words;
+      set_window(spec, window);
       save_for_reruns(spec, kSavedForAddress);
       spec.time_limit = std::min(spec.time_limit, kSecondsForAddress - kSecondsToReplay);
       if (!add_once(spec) || interrupted_ || any_left_) return;
@@ -265,8 +267,7 @@ class RerunSequence {
     });
     if (!tells) return;
     const auto window = analyse::rerun_window(found, WindowReach::calls);
-    spec.window = with_patience(window.text, options_.patience);
-    spec.waits = window.words;
+    set_window(spec, window);
     spec.values = suspect_lines(eager, found, seconds_for_values(), 0);
     if (!spec.values.empty()) add(spec);
   }

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "supervise/reruns/rerun_sequence.h"
+#include "supervise/reruns/rerun.h"
 #include "unit/supervise/failing_session.h"
 
 namespace cudadiag::supervise {
