@@ -375,7 +375,7 @@ void Recording::note_end(const RunEnd& end) {
 
 void Recording::store_created() {
   if (!beginning_ || !writer_ || (state().analysis().failures.empty() && !races_)) return;
-  const ProgramFolders::Since since = beginning_->since(session_);
+  const FolderSnapshot::Since since = beginning_->since(session_);
   const std::string text = written(since);
   if (text.empty()) return;
   auto failure = writer_->store_text(writer_->pass_folder() / session::kCreatedFile, text);

@@ -17,9 +17,9 @@
 #include "launch/gpu_facts.h"
 #include "launch/signals.h"
 #include "session/session_writer.h"
+#include "supervise/folder_snapshot.h"
 #include "supervise/full_log_collector.h"
 #include "supervise/hook_config.h"
-#include "supervise/program_folders.h"
 #include "supervise/stall_watch.h"
 
 namespace cudadiag::supervise {
@@ -106,7 +106,7 @@ class Recording {
   void use_xids(launch::XidEvents* xids) { xids_ = xids; }
 
   // Lists the program's folders before it starts, so that reruns can begin as this run does.
-  void note_beginning() { beginning_ = ProgramFolders::list(options_.command); }
+  void note_beginning() { beginning_ = FolderSnapshot::list(options_.command); }
 
   // Reads into the session what has been recorded so far.
   void read();
@@ -172,7 +172,7 @@ class Recording {
   const RecordingOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
-  std::optional<ProgramFolders> beginning_;
+  std::optional<FolderSnapshot> beginning_;
   session::Session session_;
   std::optional<diagnose::SessionState> state_;  // of `session_`; reset by each read, and set by state()
   std::filesystem::path recorder_;

@@ -9,8 +9,8 @@
 #include "launch/isolation/overlays.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "supervise/folder_snapshot.h"
 #include "supervise/hook_config.h"
-#include "supervise/program_folders.h"
 #include "supervise/record_pass.h"
 #include "supervise/reruns/replays.h"
 #include "supervise/reruns/rerun.h"
@@ -99,7 +99,7 @@ class RerunSequence {
   void note_beginning(RerunResult& result) {
     std::erase_if(since_.made, [&](const auto& path) { return std::ranges::count(result.not_hidden, path) > 0; });
     seen_.insert(seen_.end(), result.not_hidden.begin(), result.not_hidden.end());
-    ProgramFolders::Since all = since_;
+    FolderSnapshot::Since all = since_;
     all.changed.insert(all.changed.end(), seen_.begin(), seen_.end());
     for (const auto& path : otherwise(all)) result.pass.otherwise.push_back(path.string());
     if (!hides_) return;
@@ -393,7 +393,7 @@ class RerunSequence {
   bool kept_ = false;
   bool any_left_ = false;
   bool possible_ = true;
-  ProgramFolders::Since since_;              // reruns do not see what it lists as made
+  FolderSnapshot::Since since_;              // reruns do not see what it lists as made
   std::vector<std::filesystem::path> seen_;  // created by the first run, and not hidden
   bool hides_ = false;
   std::string note_;  // about since_

@@ -18,12 +18,12 @@
 
 namespace cudadiag::supervise {
 
-class ProgramFolders {
+class FolderSnapshot {
  public:
   // Lists the working folder, then the folders that the command names, with everything below them. Stops after 20,000
   // entries or 50 ms. In a folder that is not listed whole, nothing will be hidden. The same holds everywhere if more
   // than 1,000 names are new.
-  static ProgramFolders list(const std::vector<std::string>& command);
+  static FolderSnapshot list(const std::vector<std::string>& command);
 
   struct Since {
     std::vector<std::filesystem::path> made;     // absent at the beginning; may be hidden
@@ -46,16 +46,16 @@ class ProgramFolders {
 };
 
 // The text of session::kCreatedFile, which keeps the result for later reruns.
-std::string written(const ProgramFolders::Since& since);
+std::string written(const FolderSnapshot::Since& since);
 // Reads that file. A name that was created again after the file counts as changed.
-ProgramFolders::Since read_since(const std::filesystem::path& file);
+FolderSnapshot::Since read_since(const std::filesystem::path& file);
 
 // Returns what a rerun saw otherwise than the first run did, and may have acted on. Files that are logs by their names
 // do not count, because programs write them and seldom read them.
-std::vector<std::filesystem::path> otherwise(const ProgramFolders::Since& since);
+std::vector<std::filesystem::path> otherwise(const FolderSnapshot::Since& since);
 
 // Returns a sentence for the report about what isolated reruns with overlays did not see, or saw changed; empty if
 // there is nothing to say.
-std::string note_on_beginning(const ProgramFolders::Since& since, const std::filesystem::path& directory);
+std::string note_on_beginning(const FolderSnapshot::Since& since, const std::filesystem::path& directory);
 
 }  // namespace cudadiag::supervise

@@ -1,5 +1,5 @@
 // Tests which files of the first run are hidden from a rerun.
-#include "supervise/program_folders.h"
+#include "supervise/folder_snapshot.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
-using supervise::ProgramFolders;
+using supervise::FolderSnapshot;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
 
@@ -38,7 +38,7 @@ class Folder {
   void add(const std::string& name) const { scratch_.file(("work/" + name).c_str(), "new"); }
 
   // The names, relative to the working folder.
-  std::vector<std::string> made_since(const ProgramFolders& beginning, const session::Session& session = {}) const {
+  std::vector<std::string> made_since(const FolderSnapshot& beginning, const session::Session& session = {}) const {
     std::vector<std::string> names;
     for (const fs::path& path : beginning.since(session).made) {
       names.push_back(path.lexically_relative(fs::canonical(scratch_.path()) / "work"));
@@ -54,7 +54,7 @@ class Folder {
 
 // Lists the folders when the clock of file systems has moved on, so that no file is as new as the list. That clock lags
 // by up to two ticks.
-ProgramFolders begun(const std::vector<std::string>& command) {
+FolderSnapshot begun(const std::vector<std::string>& command) {
   timespec before{}, now{};
   for (int tick = 0; tick < 3; ++tick) {
     ::clock_gettime(CLOCK_REALTIME_COARSE, &before);
@@ -62,7 +62,7 @@ ProgramFolders begun(const std::vector<std::string>& command) {
       ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
     } while (now.tv_sec == before.tv_sec && now.tv_nsec == before.tv_nsec);
   }
-  return ProgramFolders::list(command);
+  return FolderSnapshot::list(command);
 }
 
 bool has_births() {
@@ -77,7 +77,7 @@ bool has_births() {
 TEST_CASE("a new file and a new folder are hidden, the rest is not") {
   if (!has_births()) return;
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   CHECK(folder.made_since(beginning).empty());
   folder.add("log.txt");
   folder.add("runs/1/model.pt");
@@ -88,14 +88,14 @@ TEST_CASE("a new name in a folder that existed is hidden alone") {
   if (!has_births()) return;
   const Folder folder;
   folder.add("runs/1/model.pt");
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("runs/2/model.pt");
   CHECK(folder.made_since(beginning) == std::vector<std::string>{"runs/2"});
 }
 
 TEST_CASE("code, environments and caches stay, and so does what lies beside code") {
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("build/extension.so");
   folder.add("build/build.ninja");
   folder.add("env/pyvenv.cfg");
@@ -112,7 +112,7 @@ TEST_CASE("code, environments and caches stay, and so does what lies beside code
 
 TEST_CASE("what the program had mapped stays") {
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("mapped.data");
   session::Session session;
   session.processes.emplace_back();
@@ -124,7 +124,7 @@ TEST_CASE("what the program had mapped stays") {
 TEST_CASE("the session is not hidden, even before its folder has its final name") {
   if (!has_births()) return;
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("out.txt");
   folder.add("sessions/1.incomplete/manifest.json");
   session::Session session;
@@ -134,7 +134,7 @@ TEST_CASE("the session is not hidden, even before its folder has its final name"
 
 TEST_CASE("a file that took the place of another is named, not hidden") {
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("draft");
   fs::rename("draft", "input.txt");
   CHECK(folder.made_since(beginning).empty());
@@ -147,7 +147,7 @@ TEST_CASE("a file that took the place of another is named, not hidden") {
 TEST_CASE("a file that was written in place is named, not hidden") {
   const Folder folder;
   fs::last_write_time("input.txt", fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   CHECK(beginning.since({}).changed.empty());
   std::ofstream("input.txt", std::ios::app) << "more";
   fs::last_write_time("input.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
@@ -159,7 +159,7 @@ TEST_CASE("a file that was written in place is named, not hidden") {
 TEST_CASE("a rerun sees a file otherwise if it was changed, made again or removed, unless it is a log") {
   const Folder folder;
   for (const char* name : {"train.log", "lightning_logs/metrics", "state", "link", "catalog", "gone"}) folder.add(name);
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   for (const char* name : {"train.log", "lightning_logs/metrics", "catalog"})
     std::ofstream(name, std::ios::app) << "more";
   fs::permissions("state", fs::perms::owner_read);
@@ -175,7 +175,7 @@ TEST_CASE("a rerun sees a file otherwise if it was changed, made again or remove
 
 TEST_CASE("a new name that cannot be hidden counts as changed, and code does not") {
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("kernel.so");
   fs::create_hard_link("input.txt", "lock");
   const auto since = beginning.since({});
@@ -188,7 +188,7 @@ TEST_CASE("a folder that the command names and the first run removed is named") 
   other.file("data/a", "a");
   const Folder folder;
   const fs::path named = fs::canonical(other.path()) / "data";
-  const ProgramFolders beginning = begun({"program", named.string()});
+  const FolderSnapshot beginning = begun({"program", named.string()});
   fs::remove_all(named);
   CHECK(beginning.since({}).removed == std::vector<fs::path>{named});
 }
@@ -196,7 +196,7 @@ TEST_CASE("a folder that the command names and the first run removed is named") 
 TEST_CASE("a file that the first run removed or renamed is named") {
   const Folder folder;
   folder.add("queue/1");
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   fs::rename("input.txt", "claimed.txt");
   fs::remove_all("queue");
   CHECK(supervise::note_on_beginning({{}, {}, beginning.since({}).removed, {}}, fs::current_path()) ==
@@ -228,7 +228,7 @@ TEST_CASE("a file that is older than the run is not hidden when it is moved here
   std::ofstream(folder.outside() / "older") << "older";
   fs::last_write_time(folder.outside() / "older", fs::file_time_type::clock::now() - std::chrono::hours(1));
   ::usleep(50'000);  // more than the tick that a time of birth may lag
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   fs::rename(folder.outside() / "older", "moved");
   CHECK(folder.made_since(beginning).empty());
 }
@@ -238,7 +238,7 @@ TEST_CASE("folders in the command count, whether they existed or not") {
   const Folder folder;
   const fs::path outside = fs::canonical(folder.outside());
   fs::create_directory(outside / "there");
-  const ProgramFolders beginning =
+  const FolderSnapshot beginning =
       begun({"program", "--in=" + (outside / "there").string(), (outside / "absent").string()});
   std::ofstream(outside / "there/new") << "new";
   fs::create_directory(outside / "absent");
@@ -255,7 +255,7 @@ TEST_CASE("nothing is hidden in a folder with very many entries") {
   for (int number = 0; number < 20'001; ++number) {
     fs::create_symlink("nowhere", "link" + std::to_string(number));
   }
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   folder.add("log");
   CHECK(folder.made_since(beginning).empty());
   CHECK(supervise::note_on_beginning(beginning.since({}), fs::current_path().parent_path()) ==
@@ -268,7 +268,7 @@ TEST_CASE("a large folder that the command names does not keep the working folde
   const fs::path large = fs::canonical(folder.outside()) / "large";
   fs::create_directory(large);
   for (int number = 0; number < 20'001; ++number) fs::create_symlink("nowhere", large / std::to_string(number));
-  const ProgramFolders beginning = begun({"program", large});
+  const FolderSnapshot beginning = begun({"program", large});
   folder.add("log");
   std::ofstream(large / "new") << "new";
   CHECK(folder.made_since(beginning) == std::vector<std::string>{"log"});
@@ -279,7 +279,7 @@ TEST_CASE("the folders above a name in the command are hidden too, and a lock fi
   if (!has_births()) return;
   const Folder folder;
   const fs::path outside = fs::canonical(folder.outside());
-  const ProgramFolders beginning = begun({"program", outside / "a/b/c"});
+  const FolderSnapshot beginning = begun({"program", outside / "a/b/c"});
   fs::create_directories(outside / "a/b/c");
   ::close(::open("lock", O_CREAT | O_EXCL | O_WRONLY, 0777));
   CHECK(beginning.since({}).made == std::vector<fs::path>{fs::current_path() / "lock", outside / "a"});
@@ -287,7 +287,7 @@ TEST_CASE("the folders above a name in the command are hidden too, and a lock fi
 
 TEST_CASE("nothing is hidden if very many names are new") {
   const Folder folder;
-  const ProgramFolders beginning = begun({"program"});
+  const FolderSnapshot beginning = begun({"program"});
   for (int number = 0; number < 1001; ++number) folder.add("log" + std::to_string(number));
   CHECK(folder.made_since(beginning).empty());
   CHECK(beginning.since({}).whole == std::vector<fs::path>{fs::current_path()});

@@ -1,4 +1,4 @@
-#include "supervise/program_folders.h"
+#include "supervise/folder_snapshot.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -111,7 +111,7 @@ class Choice {
 
   // Adds the file to `since` if another file has this name now, or if it was changed since. The session's files and
   // those that received the program's output do not count.
-  void add_changed(const fs::path& file, bool is_same, ProgramFolders::Since& since) const {
+  void add_changed(const fs::path& file, bool is_same, FolderSnapshot::Since& since) const {
     struct stat status {};
     if (::lstat(file.c_str(), &status) != 0 || is_of_session(file)) return;
     // The time of the last change of the file or its properties. Unlike the time of the last write, no program sets it.
@@ -126,7 +126,7 @@ class Choice {
 
   // Adds `path`, which is new, to what was made, or else what is in it. If it cannot be hidden, it counts as changed,
   // unless it is code or of a cache.
-  void add(const fs::path& path, ProgramFolders::Since& since) const {
+  void add(const fs::path& path, FolderSnapshot::Since& since) const {
     struct stat status {};
     if (can_hide(path)) {
       since.made.push_back(path);
@@ -183,7 +183,7 @@ class Choice {
 
 }  // namespace
 
-struct ProgramFolders::Walk {
+struct FolderSnapshot::Walk {
   std::size_t entries = 0;
   // Other file systems in the folders are not listed: a file server that does not answer would block this process.
   std::set<fs::path> mounts = launch::mount_points();
@@ -192,8 +192,8 @@ struct ProgramFolders::Walk {
   bool ends = false;
 };
 
-ProgramFolders ProgramFolders::list(const std::vector<std::string>& command) {
-  ProgramFolders beginning;
+FolderSnapshot FolderSnapshot::list(const std::vector<std::string>& command) {
+  FolderSnapshot beginning;
   beginning.at_ = file_system_now();
   Walk walk;
   std::error_code error;
@@ -215,7 +215,7 @@ ProgramFolders ProgramFolders::list(const std::vector<std::string>& command) {
   return beginning;
 }
 
-void ProgramFolders::add_root(const fs::path& folder, Walk& walk) {
+void FolderSnapshot::add_root(const fs::path& folder, Walk& walk) {
   walk.added.clear();
   add_folder(folder, walk);
   if (!walk.ends) return;
@@ -223,7 +223,7 @@ void ProgramFolders::add_root(const fs::path& folder, Walk& walk) {
   for (const fs::path& added : walk.added) folders_.erase(added);
 }
 
-void ProgramFolders::add_folder(const fs::path& folder, Walk& walk) {
+void FolderSnapshot::add_folder(const fs::path& folder, Walk& walk) {
   if (walk.ends || folders_.contains(folder) || stays_whole(folder)) return;
   walk.added.push_back(folder);
   auto& names = folders_[folder];
@@ -234,7 +234,7 @@ void ProgramFolders::add_folder(const fs::path& folder, Walk& walk) {
   }
 }
 
-ProgramFolders::Since ProgramFolders::since(const session::Session& session) const {
+FolderSnapshot::Since FolderSnapshot::since(const session::Session& session) const {
   Since since;
   since.whole = unlisted_;
   const Choice choice(at_, session);
@@ -277,7 +277,7 @@ ProgramFolders::Since ProgramFolders::since(const session::Session& session) con
 // Each path follows a letter, and ends with a zero byte.
 constexpr char kMade = 'm', kChanged = 'c', kRemoved = 'r', kWhole = 'w';
 
-std::string written(const ProgramFolders::Since& since) {
+std::string written(const FolderSnapshot::Since& since) {
   std::string text;
   for (const auto& [letter, paths] : {std::pair(kMade, &since.made), std::pair(kChanged, &since.changed),
                                       std::pair(kRemoved, &since.removed), std::pair(kWhole, &since.whole)}) {
@@ -286,8 +286,8 @@ std::string written(const ProgramFolders::Since& since) {
   return text;
 }
 
-ProgramFolders::Since read_since(const fs::path& file) {
-  ProgramFolders::Since since;
+FolderSnapshot::Since read_since(const fs::path& file) {
+  FolderSnapshot::Since since;
   struct stat status {};
   if (::lstat(file.c_str(), &status) != 0) return since;
   const std::string text = base::read_start(file, kMostText);
@@ -329,7 +329,7 @@ bool is_log(const fs::path& path) {
 
 }  // namespace
 
-std::vector<fs::path> otherwise(const ProgramFolders::Since& since) {
+std::vector<fs::path> otherwise(const FolderSnapshot::Since& since) {
   std::vector<fs::path> paths;
   for (const auto* list : {&since.removed, &since.changed}) {
     std::ranges::copy_if(*list, std::back_inserter(paths), [](const fs::path& path) { return !is_log(path); });
@@ -337,7 +337,7 @@ std::vector<fs::path> otherwise(const ProgramFolders::Since& since) {
   return paths;
 }
 
-std::string note_on_beginning(const ProgramFolders::Since& since, const fs::path& directory) {
+std::string note_on_beginning(const FolderSnapshot::Since& since, const fs::path& directory) {
   const auto listed = [&](const std::vector<fs::path>& paths) {
     constexpr std::size_t kMost = 3;
     std::string text;
