@@ -9,6 +9,7 @@
 #include "launch/isolation/isolation.h"
 #include "report/writers.h"
 #include "run/reruns.h"
+#include "run/watched_run.h"
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/reruns/rerun.h"

@@ -1,3 +1,5 @@
+// The table of opcodes: what each one does, what it writes and which memory it uses. Every analysis of code reads it,
+// so a new opcode is one word in one line of opcodes.cc. Internal to lib/sass.
 #include <algorithm>
 #include <unordered_map>
 

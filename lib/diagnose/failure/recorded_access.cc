@@ -422,7 +422,7 @@ bool lacks_address(const Finding& finding) {
   const bool is_access = finding.code == wire::cuda::kIllegalAddress || finding.code == wire::cuda::kMisalignedAddress;
   if (!is_access || !finding.launch || finding.launch->mangled.empty() || !finding.access) return false;
   const Access& access = *finding.access;
-  const bool global = access.space == Space::global || access.space == Space::generic;
+  const bool global = access.space == sass::Space::global || access.space == sass::Space::generic;
   const bool open = access.relation == Relation::unknown || (access.by_code && is_measured(access.relation));
   return global && open && !access.address && access.parameter && access.loaded.empty();
 }

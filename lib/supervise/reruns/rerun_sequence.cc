@@ -1,3 +1,5 @@
+// Reruns a recorded command until its failure is proven, or reruns can add nothing more. Chooses the window of each
+// rerun.
 #include <fmt/core.h>
 
 #include <algorithm>
