@@ -22,7 +22,7 @@
 #include "commands/commands.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/namespaces.h"
 #include "launch/libraries.h"

@@ -19,7 +19,7 @@
 
 #include "base/processes.h"
 #include "diagnose/words.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
 #include "run/reruns.h"

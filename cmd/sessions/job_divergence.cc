@@ -15,7 +15,7 @@
 
 #include "diagnose/ranks.h"
 #include "evidence/flight_dump.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "sessions/job_sessions.h"
 #include "terminal.h"
 

@@ -28,7 +28,7 @@
 #include "launch/isolation/isolation.h"
 #include "launch/spawn.h"
 #include "report/finding_text.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "session/session_trust.h"
 #include "session/session_writer.h"
 #include "supervise/reruns/replays.h"

@@ -13,7 +13,7 @@
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/line_resolver.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "session/user_or_library.h"
 #include "symbolize/source_file.h"
 #include "wire/cuda_codes.h"

@@ -15,7 +15,7 @@
 
 #include "base/processes.h"
 #include "base/text.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "wire/hash.h"
 
 namespace cudadiag::replay {

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "session/json_fields.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "wire/rerun.h"
 
 namespace cudadiag::session {

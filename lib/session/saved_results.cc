@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "session/json_fields.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "wire/rerun.h"
 #include "wire/saved_launch.h"
 

@@ -21,8 +21,8 @@
 #include "base/files.h"
 #include "base/processes.h"
 #include "base/text.h"
-#include "session/plain_file.h"
 #include "session/session.h"
+#include "session/session_files.h"
 #include "wire/area.h"
 #include "wire/rerun.h"
 

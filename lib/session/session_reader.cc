@@ -15,9 +15,9 @@
 #include "base/text.h"
 #include "session/area_reader.h"
 #include "session/full_log.h"
-#include "session/plain_file.h"
 #include "session/process_record.h"
 #include "session/session.h"
+#include "session/session_files.h"
 #include "wire/rerun.h"
 
 namespace cudadiag::session {

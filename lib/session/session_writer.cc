@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
-#include "session/plain_file.h"
 #include "session/session.h"
+#include "session/session_files.h"
 #include "session/session_trust.h"
 
 namespace cudadiag::session {

@@ -29,7 +29,7 @@
 #include "base/text.h"
 #include "evidence/core_facts.h"
 #include "evidence/device_code.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "session/session_folders.h"
 #include "supervise/toolkit_programs.h"
 #include "wire/cuda_codes.h"

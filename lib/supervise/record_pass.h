@@ -14,13 +14,13 @@
 #include "diagnose/session_state.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/signals.h"
 #include "session/session_writer.h"
 #include "supervise/folder_snapshot.h"
 #include "supervise/full_log_collector.h"
+#include "supervise/hang_watch.h"
 #include "supervise/hook_config.h"
-#include "supervise/stall_watch.h"
 
 namespace cudadiag::supervise {
 

@@ -13,8 +13,8 @@
 #include "launch/signals.h"
 #include "launch/spawn.h"
 #include "supervise/full_log_collector.h"
+#include "supervise/hang_watch.h"
 #include "supervise/race_watch.h"
-#include "supervise/stall_watch.h"
 #include "supervise/unrecorded_watch.h"
 
 namespace cudadiag::supervise {

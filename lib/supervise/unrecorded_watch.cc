@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/processes.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/libraries.h"
 #include "supervise/recorded_processes.h"
 #include "wire/area.h"

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "session/plain_file.h"
 #include "session/process_record.h"
+#include "session/session_files.h"
 
 namespace cudadiag::symbolize {
 namespace {

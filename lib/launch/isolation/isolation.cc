@@ -21,7 +21,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/isolation/syscall_rules.h"
 #include "launch/spawn.h"
 #include "wire/environment.h"

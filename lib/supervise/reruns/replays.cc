@@ -13,9 +13,9 @@
 #include "diagnose/failure/failed_access.h"
 #include "evidence/core_facts.h"
 #include "sass/kernel_accesses.h"
-#include "session/plain_file.h"
 #include "session/process_record.h"
 #include "session/saved_results.h"
+#include "session/session_files.h"
 #include "symbolize/tool_results.h"
 #include "wire/cuda_codes.h"
 

@@ -9,7 +9,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/process_ending.h"
 #include "diagnose/words.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/isolation/isolation.h"
 #include "session/session_folders.h"
 #include "session/session_trust.h"

@@ -25,7 +25,7 @@
 #include "base/files.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
 #include "launch/signals.h"

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <optional>
 
-#include "session/plain_file.h"
 #include "session/retention.h"
 #include "session/session.h"
+#include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"

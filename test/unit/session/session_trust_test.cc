@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/processes.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "session/plain_file.h"
+#include "session/session_files.h"
 #include "unit/scratch_folder.h"
 
 namespace cudadiag::session {

@@ -1,4 +1,4 @@
-#include "supervise/stall_watch.h"
+#include "supervise/hang_watch.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "session/plain_file.h"
+#include "session/session_files.h"
 
 #if __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>

@@ -1,4 +1,4 @@
-#include "launch/gpu_facts.h"
+#include "launch/gpu_usage.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
