@@ -10,7 +10,7 @@
 #include "launch/environment.h"
 #include "report/writers.h"
 #include "session/session.h"
-#include "supervise/record_pass.h"
+#include "supervise/recording.h"
 #include "supervise/reruns/rerun_policy.h"
 
 namespace cudadiag::command {

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "command_line.h"
 #include "commands/commands.h"
-#include "diagnose/report_context.h"
+#include "diagnose/run_description.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

@@ -11,7 +11,7 @@
 #include "launch/signals.h"
 #include "launch/standard_descriptors.h"
 #include "shared_options.h"
-#include "supervise/record_pass.h"
+#include "supervise/recording.h"
 #include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
 #include "supervise/reruns/rerun_table.h"

@@ -15,7 +15,7 @@
 #include "report/writers.h"
 #include "session/session.h"
 #include "shared_options.h"
-#include "supervise/record_pass.h"
+#include "supervise/recording.h"
 
 namespace cudadiag::command {
 

@@ -22,7 +22,7 @@
 #include "base/processes.h"
 #include "base/result.h"
 #include "base/text.h"
-#include "diagnose/report_context.h"
+#include "diagnose/run_description.h"
 #include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"

@@ -11,7 +11,7 @@
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/ranks.h"
-#include "diagnose/report_context.h"
+#include "diagnose/run_description.h"
 #include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "session/session_trust.h"

@@ -14,7 +14,7 @@
 
 #include "races/known_memory.h"
 #include "sass/byte_ranges.h"
-#include "session/races.h"
+#include "session/found_races.h"
 
 namespace cudadiag::races {
 

@@ -22,12 +22,12 @@
 #include "races/known_memory.h"
 #include "races/launches.h"
 #include "sass/kernel_accesses.h"
-#include "session/races.h"
+#include "session/found_races.h"
 #include "session/ring_follower.h"
 
 namespace cudadiag::races {
 
-// The form of an access that the session stores (session/races.h).
+// The form of an access that the session stores (session/found_races.h).
 session::RaceAccess stored_access(const Access& access, const Order& order);
 
 // The memory accesses of an executable graph's nodes, as recorded when the graph was created.

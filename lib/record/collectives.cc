@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-#include "record/profiler_interface.h"
+#include "record/nccl_profiler.h"
 #include "wire/environment.h"
 #include "wire/hash.h"
 

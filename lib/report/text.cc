@@ -12,7 +12,7 @@
 #include "analyse/error_codes.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/ranks.h"
-#include "diagnose/report_context.h"
+#include "diagnose/run_description.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"

@@ -17,7 +17,7 @@ inline constexpr const char* kOutputFile = "output.txt";      // in a rerun's fo
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // in the pass folder: the debugger's output
 inline constexpr const char* kCodeFile = "failing-code.txt";  // in the pass folder: code of the failed kernel
 inline constexpr const char* kKernelCodeFile = "kernel-code.json";  // in the record pass: see KernelCode
-inline constexpr const char* kCreatedFile = "created";  // in the record pass: see supervise/folder_snapshot.h
+inline constexpr const char* kCreatedFile = "created";              // in the record pass: see supervise/created_files.h
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 inline constexpr const char* kPassingLaunchFile = "passing-launch";  // in a rerun's folder: see drop_passing_launches()
 

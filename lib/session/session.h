@@ -33,9 +33,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "session/found_races.h"
 #include "session/hook_output.h"
 #include "session/process_record.h"
-#include "session/races.h"
 #include "session/saved_results.h"
 
 namespace cudadiag::session {

@@ -14,7 +14,7 @@
 #include "evidence/core_facts.h"
 #include "evidence/elf_image.h"
 #include "sass/kernel_accesses.h"
-#include "session/races.h"
+#include "session/found_races.h"
 #include "session/saved_results.h"
 #include "session/session_writer.h"
 

@@ -20,7 +20,7 @@
 #include "launch/signals.h"
 #include "sass/byte_ranges.h"
 #include "sass/kernel_accesses.h"
-#include "session/races.h"
+#include "session/found_races.h"
 #include "supervise/kernel_code.h"
 
 namespace cudadiag::supervise {

@@ -17,7 +17,7 @@
 
 #include "base/result.h"
 #include "launch/spawn.h"
-#include "supervise/record_pass.h"
+#include "supervise/recording.h"
 
 namespace cudadiag::supervise {
 

@@ -1,8 +1,7 @@
 // Fuzzes the reader of races.json, then reports a valid recording with these races, with and without a rerun.
-#include "session/races.h"
-
 #include "fuzz/reported.h"
 #include "session/area_reader.h"
+#include "session/found_races.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

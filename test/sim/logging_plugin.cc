@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "record/profiler_interface.h"
+#include "record/nccl_profiler.h"
 
 namespace profiler = cudadiag::record::profiler;
 

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "hooks.h"
-#include "record/profiler_interface.h"
+#include "record/nccl_profiler.h"
 
 namespace profiler = cudadiag::record::profiler;
 

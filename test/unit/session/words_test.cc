@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
+#include "session/found_races.h"
 #include "session/hook_output.h"
 #include "session/process_record.h"
-#include "session/races.h"
 
 namespace cudadiag::session {
 namespace {

@@ -1,5 +1,5 @@
-// The sampled form of RaceRecords (race_records.h): it follows what can reach the sources of copies, and keeps the
-// changes as properties of the process.
+// Compares the sources of copies in ordinary runs (--check-copies). This is RaceRecords (race_records.h) without
+// records: it follows what can reach the sources of copies, and keeps the changes as properties of the process.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "supervise/folder_snapshot.h"
+#include "supervise/created_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

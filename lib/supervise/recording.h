@@ -17,7 +17,7 @@
 #include "launch/gpu_usage.h"
 #include "launch/signals.h"
 #include "session/session_writer.h"
-#include "supervise/folder_snapshot.h"
+#include "supervise/created_files.h"
 #include "supervise/full_log_collector.h"
 #include "supervise/hang_watch.h"
 #include "supervise/hook_config.h"

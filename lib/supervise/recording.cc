@@ -1,4 +1,4 @@
-#include "supervise/record_pass.h"
+#include "supervise/recording.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // Tests which files of the first run are hidden from a rerun.
-#include "supervise/folder_snapshot.h"
+#include "supervise/created_files.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "diagnose/report_context.h"
+#include "diagnose/run_description.h"
 
 #include <fmt/core.h>
 

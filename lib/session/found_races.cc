@@ -1,4 +1,4 @@
-#include "session/races.h"
+#include "session/found_races.h"
 
 #include <algorithm>
 #include <array>
@@ -157,7 +157,7 @@ void fields(Races& races, auto& field) {
 
 namespace {
 
-// The property's value is a list of decimal numbers (record/memory/race_records_sampled.cc).
+// The property's value is a list of decimal numbers (record/memory/checked_copies.cc).
 std::optional<Race> changed_source(const std::string& text) {
   std::array<std::uint64_t, 13> numbers{};
   std::istringstream in(text);
