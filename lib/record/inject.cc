@@ -80,8 +80,9 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Maps fresh zero pages for a recorder, and starts it. Its tables are large and mostly empty, and a page uses memory
-// only once it is touched. Returns null if start() returns false, or if there is no room, and then sets `lack`.
+// Maps fresh zero pages for a recorder, and starts it. Its tables are large and mostly empty. The kernel gives a page
+// memory when the recorder first touches it. If there is no room, sets `lack` and returns null. If start() fails,
+// returns null.
 template <typename Start>
 Recorder* make_recorder(Start start, Lack& lack) {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);

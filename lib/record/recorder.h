@@ -153,8 +153,7 @@ class Recorder {
     failed_calls_.refusal_uncaught(thread, refusal);
   }
 
-  // Starts a recorder in the child of a fork. It records only what refused_in_child() and
-  // leave_runtime_call() report.
+  // Starts a recorder in the child of a fork. It records only what refused_in_child() and leave_runtime_call() report.
   bool start_in_child(const ForkOrigin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 

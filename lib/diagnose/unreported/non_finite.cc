@@ -86,7 +86,7 @@ std::string inputs_text(const std::vector<Argument>& arguments) {
   return "";
 }
 
-// What shows that the program used the NaN.
+// A report says in these words how the program used the NaN.
 constexpr base::Words<Use, 11> kUses = {{
     {Use::parameter, "the program wrote the NaN into a parameter"},
     {Use::loss, "the program started the backward pass from the NaN"},
