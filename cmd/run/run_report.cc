@@ -77,7 +77,7 @@ void RunReport::report_freeze() {
   recording_.read();
   // A process that is still running may yet handle its failed calls. Only findings from frozen processes are final.
   const auto& processes = recording_.session().processes;
-  diagnose::Diagnosis report = unreported();
+  diagnose::Diagnosis report = unprinted();
   diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {
     return std::ranges::any_of(processes, [&](const session::Process& process) {
       return process.pid == finding.pid && process.record.state == wire::area::State::frozen;
@@ -90,7 +90,7 @@ void RunReport::report_freeze() {
 
 void RunReport::report_hang(double seconds, launch::SignalRelay& relay) {
   recording_.read_hang(seconds, relay);
-  const diagnose::Diagnosis report = unreported();
+  const diagnose::Diagnosis report = unprinted();
   if (recording_.writer() != nullptr) print_unstored(recording_.store());
   print_report(report);
 }
@@ -99,7 +99,7 @@ void RunReport::report_stalls(const supervise::StallNews& news) {
   recording_.read_stalls(news);
   print_ended(news);
   if (news.found.empty()) return;
-  diagnose::Diagnosis report = unreported();
+  diagnose::Diagnosis report = unprinted();
   diagnose::keep_findings(report, is_stall);
   if (recording_.writer() != nullptr) print_unstored(recording_.store());
   print_report(report);
@@ -166,7 +166,7 @@ void RunReport::print_rest() {
   if (reported_.empty() && reported_stalls_.empty()) return print_report(report());
   const auto& findings = report().findings;
   if (std::ranges::all_of(findings, [&](const auto& finding) { return was_reported(finding); })) return;
-  print_report(unreported());
+  print_report(unprinted());
 }
 
 void RunReport::print_end(const supervise::RunEnd& end, bool may_have_kept) {
@@ -199,7 +199,7 @@ std::string RunReport::no_longer_sought() const {
                      races ? "races" : "");
 }
 
-diagnose::Diagnosis RunReport::unreported() {
+diagnose::Diagnosis RunReport::unprinted() {
   diagnose::Diagnosis rest = report();
   diagnose::keep_findings(rest, [&](const diagnose::Finding& finding) { return !was_reported(finding); });
   return rest;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/processes.h"
+#include "base/text.h"
 #include "diagnose/words.h"
 #include "launch/gpu_usage.h"
 #include "launch/libraries.h"
@@ -45,7 +46,7 @@ constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
 // Warns about commands that run the program elsewhere. The program then gets neither this process's environment nor its
 // shared memory.
 void advise_on_remote_commands(const std::string& program) {
-  const std::string name = std::filesystem::path(program).filename().string();
+  const std::string name = base::file_name(program);
   for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
     if (name != remote) continue;
     say(name +

@@ -94,7 +94,7 @@ class RunReport {
   void print_report(diagnose::Diagnosis report);
   bool was_reported(const diagnose::Finding& finding) const;
   // Returns the diagnosis without the findings that have already been reported.
-  diagnose::Diagnosis unreported();
+  diagnose::Diagnosis unprinted();
   // Returns true if the session contains nothing that the user may want to see.
   bool is_clean();
   void keep_session();

@@ -187,14 +187,14 @@ std::vector<std::string> recorded_lines(const session::Session& session, symboli
                                         const std::string& file, int line) {
   using Key = std::tuple<bool, int, std::string, int>;
   std::set<Key> lines;
-  const std::string name = std::filesystem::path(file).filename().string();
+  const std::string name = base::file_name(file);
   for (const session::Process& process : session.processes) {
     for (const session::Site& site : process.record.sites) {
       const std::string* kernel = session::by_id(process.record.functions, site.function);
       const symbolize::Location at =
           symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location.nearest();
       if (!at.known()) continue;
-      const bool elsewhere = std::filesystem::path(at.file).filename() != name;
+      const bool elsewhere = base::file_name(at.file) != name;
       lines.insert({elsewhere, elsewhere ? 0 : std::abs(at.line - line), at.file, at.line});
     }
   }

@@ -15,8 +15,6 @@ std::vector<std::byte> build_id_of(const session::Module& module) {
   return base::bytes_of_hex(module.build_id).value_or(std::vector<std::byte>());
 }
 
-std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 site_key::Key key_by_id(const std::vector<site_key::Key>& keys, std::uint32_t id) {
   return id == 0 || id > keys.size() ? 0 : keys[id - 1];
 }
@@ -97,8 +95,9 @@ site_key::Key SiteKeys::innermost_python(const session::Site& site) const {
     if (code == nullptr) return 0;
     if (!session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file)) continue;
     site_key::Stack own;
-    own.add_python(site_key::of_code(name_of(code->file), code->qualified_name, code->first_line, code->line_table),
-                   frame.offset);
+    own.add_python(
+        site_key::of_code(base::file_name(code->file), code->qualified_name, code->first_line, code->line_table),
+        frame.offset);
     return own.key();
   }
   return 0;
@@ -111,7 +110,7 @@ site_key::Key SiteKeys::innermost_native(const session::Site& site) const {
     const session::Module* module = by_id(record_.modules, frame.module);
     if (module == nullptr || !session::is_module_of_users(module->path)) continue;
     site_key::Stack own;
-    own.add_native(site_key::of_module(name_of(module->path), build_id_of(*module)), frame.address);
+    own.add_native(site_key::of_module(base::file_name(module->path), build_id_of(*module)), frame.address);
     return own.key();
   }
   return 0;

@@ -55,6 +55,9 @@ inline std::string_view trimmed(std::string_view text, std::string_view margin =
   return text.substr(first, text.find_last_not_of(margin) - first + 1);
 }
 
+// Returns the last part of a path.
+inline std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
 // Writes a time in UTC, in a format of strftime(). Returns "" if the year is too large.
 inline std::string utc_text(std::time_t time, const char* format) {
   std::tm parts{};

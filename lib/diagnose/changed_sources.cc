@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/text.h"
 #include "diagnose/line_resolver.h"
@@ -62,7 +61,7 @@ std::string older_than_source(const Finding& finding, const session::ProcessReco
   if (frame == native.end()) return "";
   const auto built = symbolize::time_written(frame->module), written = symbolize::time_written(shown.file);
   if (!built || !written || *written <= *built) return "";
-  return std::filesystem::path(frame->module).filename().string() + " had been built";
+  return base::file_name(frame->module) + " had been built";
 }
 
 // If the rerun failed at the same call on a different line of the same file, returns that line; else 0. Ignores graph
@@ -104,23 +103,23 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   // A finding from a rerun already has the lines of that rerun.
   if (session::rerun_of(session, failure.process) != nullptr) return;
   const std::string& file = finding.location.file;
-  const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
-    finding.evidence.add(
-        fmt::format("the rerun ran a different version of {}, where this call is on line {}", name_of(file), line));
+    finding.evidence.add(fmt::format("the rerun ran a different version of {}, where this call is on line {}",
+                                     base::file_name(file), line));
     // Drops the text even if the file seems unchanged, because an editor may have kept the modification time.
     add_once(finding.source.changed, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
-    finding.evidence.prepend(fmt::format(
-        "{} was edited before the rerun, so the rerun says nothing about this answer; ", name_of(failure.rewritten)));
+    finding.evidence.prepend(
+        fmt::format("{} was edited before the rerun, so the rerun says nothing about this answer; ",
+                    base::file_name(failure.rewritten)));
   }
 }
 
 std::string changed_source_text(const Finding& finding) {
   if (!finding.source_changed()) return "";
   return fmt::format("({} was edited after the run: line numbers are those of the run)",
-                     base::printable(std::filesystem::path(finding.location.nearest().file).filename().string()));
+                     base::printable(base::file_name(finding.location.nearest().file)));
 }
 
 void note_changed_sources(Diagnosis& report) {

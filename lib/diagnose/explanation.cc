@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -12,6 +11,7 @@
 #include "analyse/hang.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/reruns.h"
+#include "base/text.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/line_resolver.h"
@@ -25,9 +25,7 @@
 namespace cudadiag::diagnose {
 namespace {
 
-std::string file_name(const symbolize::NativeFrame& frame) {
-  return std::filesystem::path(frame.module).filename().string();
-}
+std::string file_name(const symbolize::NativeFrame& frame) { return base::file_name(frame.module); }
 
 // Returns true if the frame is in the CUDA runtime. A statically linked runtime is part of the program's own module, so
 // only the function's name identifies it. A demangled name with a return type, such as "cudaError_t check(int)", is not
@@ -258,7 +256,7 @@ void add_causes(Diagnosis& report, const session::Session& session, const analys
     const bool may_have_lines =
         finding.no_line.why.empty() || !finding.no_line.module_unknown.empty() || finding.no_line.lacks_information;
     if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
-      const std::string module = std::filesystem::path(finding.location.module).filename().string();
+      const std::string module = base::file_name(finding.location.module);
       finding.fix.push_back(finding.no_line.module_unknown.empty()
                                 ? fmt::format("build {} with -g to see its lines", module)
                                 : fmt::format("{} {}: record the program again to see its lines", module,

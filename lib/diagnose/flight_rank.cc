@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "diagnose/ranks.h"
 #include "session/user_or_library.h"
 #include "wire/hash.h"
@@ -132,7 +133,7 @@ std::vector<bool> finished_calls(const FlightDump& dump) {
 site_key::Key line_of(const std::vector<FlightFrame>& stack) {
   for (const FlightFrame& frame : stack) {
     if (!session::is_python_file_of_users(frame.file) || session::is_made_at_run_time(frame.file)) continue;
-    const std::string_view name = std::string_view(frame.file).substr(frame.file.rfind('/') + 1);
+    const std::string name = base::file_name(frame.file);
     return wire::mix_all(site_key::of_text(name), site_key::of_text(frame.function),
                          static_cast<std::uint64_t>(frame.line)) |
            1;

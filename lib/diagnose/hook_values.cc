@@ -1,13 +1,13 @@
 #include "diagnose/hook_values.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "analyse/reruns.h"
+#include "base/text.h"
 #include "diagnose/line_resolver.h"
 #include "session/saved_results.h"
 #include "session/session.h"
@@ -21,8 +21,7 @@ using session::Delivery;
 // Returns whether the delivery is about a line of the finding.
 bool is_of_line(const Delivery& delivery, const Finding& finding) {
   const auto same = [&](const Location& location) {
-    return location.line == delivery.line &&
-           std::filesystem::path(location.file).filename() == std::filesystem::path(delivery.file).filename();
+    return location.line == delivery.line && base::file_name(location.file) == base::file_name(delivery.file);
   };
   return same(finding.location) || (finding.caller && same(*finding.caller)) ||
          (finding.thread_start && same(finding.thread_start->issued));

@@ -9,6 +9,7 @@
 
 #include "analyse/process_ending.h"
 #include "analyse/reruns.h"
+#include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/line_resolver.h"
@@ -136,7 +137,7 @@ DumpState dump_state(const session::Pass& device, const symbolize::ToolResults& 
   if (device.dump.empty()) {
     return results.unfinished && !device.cut_short ? DumpState::unfinished : DumpState::none;
   }
-  const bool this_one = std::filesystem::path(results.dump).filename() == device.dump;
+  const bool this_one = base::file_name(results.dump) == device.dump;
   return this_one && results.unreadable.empty() ? DumpState::read : DumpState::unread;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/words.h"
@@ -151,7 +152,7 @@ constexpr std::size_t kFunctionColumns = 40;
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
   const std::string relative = diagnose::relative_path(file, directory);
   if (verbose || !relative.starts_with('/')) return relative;
-  return std::filesystem::path(file).filename().string();
+  return base::file_name(file);
 }
 
 std::string device_place(const diagnose::Device& device, const std::string& directory, bool verbose) {

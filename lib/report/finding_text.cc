@@ -172,7 +172,7 @@ class FindingText {
     const std::size_t edge = std::min(page_.columns, kRightEdge);
     const std::string title = "cudadiag: " + race_headline(finding_, directory_, false),
                       tag = fmt::format("[{}]", diagnose::word(finding_.evidence.grade()));
-    add_title(title, tag, edge, !verbose_ && title.size() + tag.size() + 2 <= edge);
+    add_title(title, tag, edge, !verbose_ && base::width(title + "  " + tag) <= edge);
   }
 
   // Counts the operations that may have failed.

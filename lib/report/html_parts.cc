@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <vector>
 
 #include "base/text.h"
@@ -300,7 +299,7 @@ std::string source_figure(const diagnose::Quotation& quotation, const SourceWord
 
 std::string short_place(const diagnose::Location& location) {
   const diagnose::Location& shown = location.nearest();
-  const std::string name = std::filesystem::path(shown.file).filename().string();
+  const std::string name = base::file_name(shown.file);
   if (!name.empty() && shown.line > 0) return fmt::format("{}:{}", name, shown.line);
   return diagnose::place(location, "");
 }

@@ -2,11 +2,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <tuple>
 #include <utility>
 
 #include "analyse/analysis.h"
+#include "base/text.h"
 #include "diagnose/facts/place.h"
 #include "diagnose/failure/tool_evidence.h"
 #include "diagnose/words.h"
@@ -161,7 +161,7 @@ std::string place_of(const Finding& finding) {
   const diagnose::Location& at = finding.location;
   if (at.line == 0 && !at.function.empty()) return at.function;
   if (at.file.empty()) return diagnose::place(at, "");
-  return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
+  return fmt::format("{}:{}", base::file_name(at.file), at.line);
 }
 
 template <typename Predicate>

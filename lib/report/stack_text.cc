@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <tuple>
 
 #include "base/text.h"
@@ -29,7 +28,7 @@ bool is_step(const symbolize::NativeFrame& frame) {
 
 // If the file is unknown, gives the module.
 Step step_of(const symbolize::NativeFrame& frame, const std::string& directory) {
-  const std::string module = std::filesystem::path(frame.module).filename().string();
+  const std::string module = base::file_name(frame.module);
   return {frame.file.empty() ? base::printable(module) : diagnose::relative_path(frame.file, directory), frame.function,
           frame.line};
 }

@@ -1,5 +1,6 @@
 #include "sass/instruction.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -442,15 +443,21 @@ std::vector<Coordinate> coordinates_of(const Instruction& i) {
   return out;
 }
 
-// The layout of the sizes depends on the architecture, which is recognised by the offset of the parameters.
+const BankLayout* bank_layout(ParameterBank bank) {
+  static constexpr BankLayout kLayouts[] = {
+      {0x160, 0, 0xc, 0, 0}, {0x210, 0, 0xc, 0x198, 0xc0}, {0x380, 0x360, 0x370, 0x348, 0}};
+  const auto found = std::ranges::find(kLayouts, bank.offset, &BankLayout::parameters);
+  return found == std::end(kLayouts) ? nullptr : &*found;
+}
+
 std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,
                                           const std::optional<Sizes>& grid, const std::optional<Sizes>& block) {
   const std::uint32_t byte = offset - bank.offset;
   if (offset % 4 != 0) return std::nullopt;
   if (offset >= bank.offset && byte < bank.size) return word_at(parameters, byte);
-  const bool older = bank.offset == 0x160 || bank.offset == 0x210;
-  if (!older && bank.offset != 0x380) return std::nullopt;
-  const std::uint32_t of_block = (offset - (older ? 0 : 0x360)) / 4, of_grid = (offset - (older ? 0xc : 0x370)) / 4;
+  const BankLayout* const layout = bank_layout(bank);
+  if (layout == nullptr) return std::nullopt;
+  const std::uint32_t of_block = (offset - layout->block) / 4, of_grid = (offset - layout->grid) / 4;
   if (of_block < 3 && block) return (*block)[of_block];
   return of_grid < 3 && grid ? std::optional((*grid)[of_grid]) : std::nullopt;
 }

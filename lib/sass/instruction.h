@@ -237,6 +237,16 @@ std::vector<Coordinate> coordinates_of(const Instruction& i);
 
 // ---- constant bank 0
 
+// Where the driver stores what it tells a kernel, as offsets in bytes. Code can read its parameters through their
+// address, like memory. Compilers use that address; sm_90 kernels of cuBLAS use the one of the bank.
+struct BankLayout {
+  std::uint32_t parameters;                              // differs between architectures
+  std::uint32_t block, grid;                             // the sizes, three words each
+  std::uint32_t address_of_parameters, address_of_bank;  // 0 if unknown
+};
+// Returns null for an unknown architecture.
+const BankLayout* bank_layout(ParameterBank bank);
+
 using Sizes = std::array<std::uint32_t, 3>;
 // Returns a word of the bank: of the parameters, or one of the sizes of the grid and the block; nullopt if unknown.
 std::optional<std::uint32_t> word_in_bank(ParameterBank bank, std::uint32_t offset, std::string_view parameters,

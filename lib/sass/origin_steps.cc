@@ -33,18 +33,6 @@ std::uint32_t number_origin(std::uint32_t value) {
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Offsets in constant bank 0 where the driver stores the address of the parameters and the address of the bank. Code
-// can read the parameters through these addresses, like memory. The offsets depend on the architecture. Compilers use
-// the first address; sm_90 kernels of cuBLAS use the second.
-struct OwnAddresses {
-  std::uint32_t parameters = 0, bank = 0;
-};
-
-OwnAddresses own_addresses(std::uint32_t bank_offset) {
-  if (bank_offset == 0x210) return {0x198, 0xc0};
-  return bank_offset == 0x380 ? OwnAddresses{0x348, 0} : OwnAddresses{};
-}
-
 }  // namespace
 
 Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets)
@@ -255,11 +243,13 @@ OriginSets::Id Instructions::constant(const Step& s, const Operand& operand, std
     return indexed(read(s, operand.slot), offset - bank_.offset + 4 * half);
   }
   const std::uint32_t word = offset + 4 * half;
-  const OwnAddresses own = own_addresses(bank_.offset);
-  for (const std::uint32_t its : {own.parameters, own.bank}) {
-    if (its == 0) continue;
-    if (word == its) return sets_.one(kPlace | (its == own.bank ? (0 - bank_.offset) & kValue : 0));
-    if (word == its + 4) return sets_.one(kUpper);
+  if (const BankLayout* const layout = bank_layout(bank_)) {
+    const std::uint32_t of_bank = layout->address_of_bank;
+    for (const std::uint32_t its : {layout->address_of_parameters, of_bank}) {
+      if (its == 0) continue;
+      if (word == its) return sets_.one(kPlace | (its == of_bank ? (0 - bank_.offset) & kValue : 0));
+      if (word == its + 4) return sets_.one(kUpper);
+    }
   }
   return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : parameter((word - bank_.offset) & ~3u);
 }

@@ -95,7 +95,5 @@ inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 // shared memory that the kernel allows. 0 if unknown.
 inline constexpr Field<std::uint64_t, 136> kMostThreads;
 inline constexpr Field<std::uint64_t, 144> kMostShared;
-// For a call that frees memory and was refused (CUDA_ERROR_INVALID_VALUE): the pointer.
-inline constexpr Field<std::uint64_t, 136> kRefusedPointer;
 
 }  // namespace cudadiag::wire::error

@@ -26,7 +26,6 @@ using Bytes = std::span<const std::byte>;
 
 enum class EntryKind : std::uint16_t { text = 1, cubin = 2 };
 inline constexpr std::uint32_t kMagic = 0xba55ed50;
-inline constexpr std::size_t kHeader = 16;
 
 struct Entry {
   EntryKind kind;

@@ -54,7 +54,7 @@ constexpr std::string_view kPyTorch =
 
 }  // namespace
 
-const std::vector<Rule>& graph_rules() {
+const std::vector<Rule>& capture_rules() {
   static const std::vector<Rule> rules = {
       {.id = "capture-by-another-thread",
        .codes = {900},

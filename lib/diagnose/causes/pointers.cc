@@ -257,7 +257,7 @@ constexpr std::string_view kGraphLink =
 
 }  // namespace
 
-const std::vector<Rule>& memory_rules() {
+const std::vector<Rule>& pointer_rules() {
   static const std::vector<Rule> rules = {
       {.id = "stale-graph-pointer",
        .codes = {700},

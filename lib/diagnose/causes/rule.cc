@@ -121,8 +121,8 @@ using Family = const std::vector<Rule>& (*)();
 
 // explain() tries the families in this order. Known bugs come before the general rules that also match. kernel_rules
 // come last, because their error codes say little. hang_rules apply only to hangs.
-constexpr Family kFamilies[] = {known_bug_rules, access_rules,   indexing_rules,   numerics_rules, graph_rules,
-                                memory_rules,    library_rules,  allocation_rules, launch_rules,   stream_rules,
+constexpr Family kFamilies[] = {known_bug_rules, access_rules,   indexing_rules,   numerics_rules, capture_rules,
+                                pointer_rules,   library_rules,  allocation_rules, launch_rules,   stream_rules,
                                 device_rules,    hardware_rules, kernel_rules,     hang_rules};
 
 std::optional<Explanation> cause_of(const Rule& rule, const Case& failed) {

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include "base/text.h"
 #include "symbolize/user_code.h"
 
@@ -33,7 +31,7 @@ std::string relative_path(const std::string& file, const std::string& directory)
 
 Location with_file_name(Location location) {
   if (symbolize::cell_name(location.file).empty()) {
-    location.file = std::filesystem::path(location.file).filename().string();
+    location.file = base::file_name(location.file);
   }
   return location;
 }
@@ -61,7 +59,7 @@ std::string own_place(const Location& location, const std::string& directory) {
     return fmt::format("{}{}{}{}", relative_path(location.file, directory), line, function.empty() ? "" : ", ",
                        function);
   }
-  const std::string module = base::printable(std::filesystem::path(location.module).filename().string());
+  const std::string module = base::printable(base::file_name(location.module));
   if (function.empty() && module.empty()) return "an unknown place";
   if (function.empty()) {
     return module + (location.offset > 0 ? fmt::format("+{:#x}", location.offset) : "") + " (line unknown)";

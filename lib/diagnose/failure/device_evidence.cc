@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <span>
 
@@ -25,8 +24,6 @@ using Dim3 = std::array<std::uint32_t, 3>;
 
 constexpr std::size_t kAssertionsNoted = 3;
 constexpr std::size_t kWholeName = 16u << 10;
-
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 // Returns "scale" for "void N::scale<int>(const int *) [with T = int]".
 std::string own_name(const std::string& function) {
@@ -78,7 +75,7 @@ Fit fit(const DumpedFailure& failure, const Finding& finding, const Launch& laun
 // Returns a place such as "cases.cu:16", or function and offset if the line is unknown.
 std::string source_or_offset(const DumpedFailure& failure) {
   if (!failure.place.lines.empty())
-    return fmt::format("{}:{}", file_name(failure.place.lines[0].file), failure.place.lines[0].line);
+    return fmt::format("{}:{}", base::file_name(failure.place.lines[0].file), failure.place.lines[0].line);
   if (!failure.place.function.empty())
     return fmt::format("{}+{:#x}", base::demangle(failure.place.function), failure.place.offset);
   return "an unknown place";
@@ -123,7 +120,7 @@ bool is_of_library(const std::string& file) {
   constexpr std::string_view kFiles[] = {
       "device_functions", "device_atomic_functions",   "cuda_fp", "cuda_bf16", "cooperative_groups",
       "math_functions",   "texture_indirect_functions"};
-  const std::string name = file_name(file);
+  const std::string name = base::file_name(file);
   if (std::ranges::any_of(kFolders, [&](std::string_view folder) { return file.find(folder) != std::string::npos; })) {
     return true;
   }
@@ -328,7 +325,7 @@ class Matching {
                                       (failure.block && assertion.block == *failure.block));
     }
     return std::ranges::any_of(failure.place.lines, [&](const evidence::SourceLine& line) {
-      return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
+      return line.line == assertion.line && base::file_name(line.file) == base::file_name(assertion.file);
     });
   }
 

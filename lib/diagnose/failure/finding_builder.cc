@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 
 #include "analyse/error_codes.h"
 #include "analyse/forward_launches.h"
 #include "analyse/operation_arguments.h"
+#include "base/text.h"
 #include "diagnose/causes/case.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
@@ -30,7 +30,7 @@ using session::Process;
 std::string way_in(const symbolize::SourceStack& stack) {
   std::string bridge, module;
   for (const symbolize::NativeFrame& frame : stack.native) {
-    const std::string name = std::filesystem::path(frame.module).filename().string();
+    const std::string name = base::file_name(frame.module);
     if (frame.user && module.empty()) module = name;
     if (name.starts_with("_ctypes") || name.starts_with("libffi")) bridge = "ctypes";
     if (name.starts_with("_cffi")) bridge = "cffi";

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -301,7 +300,7 @@ Dumped dumped(const analyse::Failure& failure, const Device& device, const std::
   const session::Process* again = failure.again_process;
   if (again == nullptr || failure.again == nullptr) return {};
   const auto name = wire::core_dump::file_name(static_cast<std::uint32_t>(again->pid), again->record.start_realtime);
-  return std::filesystem::path(dump).filename() == name.text ? Dumped{again, failure.again} : Dumped{};
+  return base::file_name(dump) == name.text ? Dumped{again, failure.again} : Dumped{};
 }
 
 // A program may use adjacent mappings as one memory, and unmap a part of it. If the first failing address lies there,

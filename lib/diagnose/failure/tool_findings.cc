@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/text.h"
 #include "diagnose/facts/kernel_name.h"
@@ -17,10 +16,8 @@ namespace {
 using evidence::InvalidAccess;
 using symbolize::SanitizerResult;
 
-std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename().string(); }
-
 std::string file_and_line(const InvalidAccess& access) {
-  return fmt::format("{}:{}", name_of_file(access.file), access.line);
+  return fmt::format("{}:{}", base::file_name(access.file), access.line);
 }
 
 std::string threads_of(const InvalidAccess& access) {
@@ -122,10 +119,11 @@ class Joining {
     };
     if (device.line > 0 && first.line > 0) {
       const bool line = any([&](const InvalidAccess& access) {
-        return static_cast<int>(access.line) == device.line && name_of_file(access.file) == name_of_file(device.file);
+        return static_cast<int>(access.line) == device.line &&
+               base::file_name(access.file) == base::file_name(device.file);
       });
       line ? void(same.emplace_back("line"))
-           : differs("line " + file_and_line(first), fmt::format("{}:{}", name_of_file(device.file), device.line));
+           : differs("line " + file_and_line(first), fmt::format("{}:{}", base::file_name(device.file), device.line));
     }
     if (device.block && device.thread) {
       const bool threads = any([&](const InvalidAccess& access) {

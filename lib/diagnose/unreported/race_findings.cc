@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/text.h"
 #include "diagnose/causes/rule.h"
@@ -152,7 +151,7 @@ class RaceBuilder {
     if (from_.allocated == 0) return;
     auto [location, stack] = resolve_(process_, from_.allocated);
     const auto of_torch = [](const symbolize::NativeFrame& frame) {
-      return !frame.user && std::filesystem::path(frame.module).filename().string().starts_with("libc10_cuda");
+      return !frame.user && base::file_name(frame.module).starts_with("libc10_cuda");
     };
     if (std::ranges::any_of(stack.native, of_torch)) to.owner = "PyTorch's caching allocator";
     finding_.related.push_back({Role::allocated, location});

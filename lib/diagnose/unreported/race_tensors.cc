@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <tuple>
 
+#include "base/text.h"
 #include "diagnose/failure/finding_builder.h"
 #include "diagnose/hook_values.h"
 #include "diagnose/line_resolver.h"
@@ -302,8 +302,7 @@ NamedAccess RaceTensors::name(const session::RaceAccess& access, const Process& 
   const symbolize::SourceStack stack = resolve_(process, access.site).second;
   const auto is_of_line = [&](const Delivery& delivery) {
     return std::ranges::any_of(stack.python, [&](const symbolize::PythonFrame& frame) {
-      return frame.line == delivery.line &&
-             std::filesystem::path(frame.file).filename() == std::filesystem::path(delivery.file).filename();
+      return frame.line == delivery.line && base::file_name(frame.file) == base::file_name(delivery.file);
     });
   };
   if (of_operator && !of_graph) {

@@ -64,7 +64,7 @@ void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& 
 }
 
 // Returns whether compute-sanitizer can detect this kind of failure.
-bool memcheck_may_help(const analyse::Failure& failure) {
+bool memcheck_detects(const analyse::Failure& failure) {
   return is_async(failure) && wire::cuda::has(failure.code, wire::cuda::memcheck_helps);
 }
 
@@ -150,7 +150,7 @@ bool adds_hang_dump(const Known& known) {
 bool adds_second_reading(const Known& known) { return find_unchecked(known.session.manifest.passes) != nullptr; }
 
 bool adds_sanitizer(const Known& known) {
-  return !was_made(known.session.manifest, PassKind::sanitize) && any_failure(known.analysis, memcheck_may_help);
+  return !was_made(known.session.manifest, PassKind::sanitize) && any_failure(known.analysis, memcheck_detects);
 }
 
 bool is_access(const analyse::Failure& failure) {
@@ -304,7 +304,7 @@ SanitizerKernels sanitizer_kernels(const Analysis& analysis) {
   constexpr std::size_t kMost = 8;
   SanitizerKernels kernels;
   for (const analyse::Failure& failure : analysis.failures) {
-    if (!memcheck_may_help(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
+    if (!memcheck_detects(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
     for (const analyse::Candidate& candidate : failure.candidates) {
       add_kernel(failure.process->record, candidate, kernels);
     }

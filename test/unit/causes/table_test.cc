@@ -13,8 +13,8 @@ using namespace cudadiag::causes;
 namespace {
 
 const std::vector<Rule>& (*const kFamilies[])() = {
-    known_bug_rules, indexing_rules, numerics_rules, graph_rules,    memory_rules, library_rules, allocation_rules,
-    launch_rules,    stream_rules,   device_rules,   hardware_rules, kernel_rules, hang_rules};
+    known_bug_rules, indexing_rules, numerics_rules, capture_rules,  pointer_rules, library_rules, allocation_rules,
+    launch_rules,    stream_rules,   device_rules,   hardware_rules, kernel_rules,  hang_rules};
 
 template <typename Check>
 void each_rule(Check check) {
