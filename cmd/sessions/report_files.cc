@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -85,7 +86,7 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
                      "open the page yourself: " + path};
 }
 
-// The page quotes source code, so it is readable only by its owner.
+// The page quotes source code, so only its owner can read it, even if the file existed before.
 constexpr mode_t kMode = 0600;
 
 std::string page_of(const session::Session& session, const PageRequest& request) {
@@ -100,6 +101,8 @@ bool write_file(const std::string& file, const std::string& page) {
   const bool is_new = !std::filesystem::exists(file, ignored);
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
   if (out.valid() && base::write_all(out.get(), page)) return true;
+  struct stat status {};
+  if (out.valid() && ::fstat(out.get(), &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(out.get(), kMode);
   say("cannot write " + file + ": " + std::strerror(errno) + "; choose another file: --html FILE.html");
   if (out.valid() && is_new) base::remove_file(out, file);
   return false;
