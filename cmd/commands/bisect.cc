@@ -157,7 +157,7 @@ int status_of(diagnose::SessionState& state) {
 // Opens the session that the options refer to.
 session::Session open_recorded(const BisectOptions& options) {
   // The command of an older session may be a different one.
-  const std::filesystem::path folder = choose_session(options.output, options.session, Older::refused);
+  const std::filesystem::path folder = choose_session(options.output, options.session, "bisect");
   if (session::run_goes_on(folder)) {
     const std::string name = diagnose::shell_word(session::finished_name(folder).string());
     throw Error{"the run of this session has not ended",
@@ -263,7 +263,7 @@ void add_windows(CLI::App* command, BisectOptions& bisect) {
                "wait for the suspects' calls, all calls on their lines, or every operation"),
       add_number(command, "--launch", bisect.window.launch,
                  NumberRange<std::uint64_t>{std::uint64_t{1}, UINT64_MAX, "number of at least 1"}, "N",
-                 "wait for the operation with this number in the first run"),
+                 "wait for the operation with this number in each process of the first run"),
       add_text(command, "--kernel", bisect.window.kernel, "REGEX",
                "wait for kernels whose name this regular expression matches"),
       add_text(command, "--site", bisect.window.site, "FILE:LINE", "wait for operations issued from this line")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <regex>
 #include <set>
 #include <system_error>
@@ -90,15 +91,16 @@ LiveRun open_run(const fs::path& folder) {
   return std::move(std::get<LiveRun>(opened));
 }
 
-base::Result<fs::path> find_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
+base::Result<fs::path> find_session(const std::optional<fs::path>& output, const std::string& wanted,
+                                    const char* newest_for) {
   const auto roots = session::roots_to_read(output);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
     const auto* folder = std::get_if<fs::path>(&found);
     const std::string newer = newer_run(roots, folder);
-    if (!newer.empty() && folder != nullptr && older == Older::refused) {
-      return base::Error{
-          newer, "to choose an older session instead: cudadiag bisect " + diagnose::shell_word(folder->string())};
+    if (!newer.empty() && folder != nullptr && newest_for != nullptr) {
+      return base::Error{newer, fmt::format("to choose an older session instead: cudadiag {} {}", newest_for,
+                                            diagnose::shell_word(folder->string()))};
     }
     if (!newer.empty()) say(folder == nullptr ? newer : newer + "; using " + folder->string() + " instead");
     print_unused(roots, found);
@@ -117,8 +119,8 @@ bool is_latest(const fs::path& folder, const std::optional<fs::path>& output) {
   return !sessions.empty() && fs::equivalent(sessions.front(), folder, ignored);
 }
 
-fs::path choose_session(const std::optional<fs::path>& output, const std::string& wanted, Older older) {
-  return taken(find_session(output, wanted, older));
+fs::path choose_session(const std::optional<fs::path>& output, const std::string& wanted, const char* newest_for) {
+  return taken(find_session(output, wanted, newest_for));
 }
 
 LiveRun choose_run(const std::optional<fs::path>& output, const std::string& wanted) {
@@ -126,7 +128,7 @@ LiveRun choose_run(const std::optional<fs::path>& output, const std::string& wan
   if (means_latest(wanted)) {
     if (const auto live = session::newest_live(roots)) return open_run(*live);
   }
-  const auto found = find_session(output, wanted, Older::allowed);
+  const auto found = find_session(output, wanted, nullptr);
   const bool is_missing = means_latest(wanted) && !session::obstacle_to_reading(roots);
   if (std::holds_alternative<base::Error>(found) && is_missing) {
     throw base::Error{
@@ -240,15 +242,25 @@ std::optional<std::uint64_t> most_issued(const session::Session& session) {
   return most;
 }
 
+// Each process numbers its own operations, and a rerun may start its processes in another order. The window therefore
+// has the operations of all processes.
 RerunWindow window_of_launch(const session::Session& session, std::uint64_t wanted) {
+  std::map<wire::site_key::Key, std::uint32_t> calls;  // by site: the first call to wait for
+  std::size_t processes = 0;
   for (const session::Process& process : session.processes) {
     const analyse::IssueOrder order(process.record);
-    for (const session::Operation& operation : process.record.operations) {
-      if (order.ordinal(operation) != wanted) continue;
-      const auto key = analyse::SiteKeys(process.record).of_site(operation.site);
-      return RerunWindow{fmt::format("{:x}@{}", key, std::max(operation.site_ordinal, 1u)),
-                         fmt::format("launch {}", wanted)};
-    }
+    const auto& operations = process.record.operations;
+    const auto found = std::ranges::find(operations, wanted, [&](const auto& each) { return order.ordinal(each); });
+    if (found == operations.end()) continue;
+    ++processes;
+    const std::uint32_t call = std::max(found->site_ordinal, 1u);
+    const auto [known, is_new] = calls.emplace(analyse::SiteKeys(process.record).of_site(found->site), call);
+    if (!is_new) known->second = std::min(known->second, call);
+  }
+  std::string text;
+  for (const auto& [key, call] : calls) text += fmt::format("{}{:x}@{}", text.empty() ? "" : ",", key, call);
+  if (processes > 0) {
+    return {text, fmt::format("launch {}{}", wanted, processes == 1 ? "" : fmt::format(" of {} processes", processes))};
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
     const std::string number = diagnose::thousands(*most);

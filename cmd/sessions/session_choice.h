@@ -12,14 +12,12 @@
 
 namespace cudadiag::command {
 
-// Whether an older session may stand in for the newest one, if the user gave no session.
-enum class Older { allowed, refused };
-
 // Returns the session that `wanted` refers to. The newest session has nothing to show if its run is in progress or its
 // launcher was killed. In that case, prints a message and returns an older session. Like the functions below, throws a
-// base::Error if there is none.
+// base::Error if there is none. `newest_for`: the subcommand that accepts only the newest session, unless the user
+// names one; null: it accepts an older one too.
 std::filesystem::path choose_session(const std::optional<std::filesystem::path>& output, const std::string& wanted,
-                                     Older older = Older::allowed);
+                                     const char* newest_for = nullptr);
 
 // Returns whether a command that names no session uses this one.
 bool is_latest(const std::filesystem::path& folder, const std::optional<std::filesystem::path>& output);

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shlex
 import signal
 
 import targets
@@ -60,6 +61,14 @@ def bisect_waits_for_what_is_named(machine):
     machine.run(*program("three_lines.py"))
     expect_unproven(bisect(machine, "--kernel", "one"))
     expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "other kernel")
+
+
+def number_of_a_launch_means_that_of_every_process(machine):
+    machine.plan(AGAIN)
+    first, second = (shlex.join(map(str, program(name))) for name in ("three_lines.py", "ten_launches.py"))
+    machine.run("sh", "-c", f"{first}; {second}")
+    done = expect_success(bisect(machine, "--launch", "3"))
+    expect_in("rerun 1: waits for launch 3 of 2 processes", done.stderr, "message")
 
 
 def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
