@@ -110,6 +110,7 @@ int carry_out(const ReplayOptions& options) {
   supervise::LaunchPlayer player(folder, relay, settings);
   const ReplayResult result = taken(run_replays(folder, plan, player));
   print(options.json ? replay_json(folder, result) : replay_text(folder.launch(), result));
+  if (const int signal = launch::ending_signal(); signal != 0) return kSignalled + signal;
   if (result.first.outcome == replay::Outcome::impossible || (plan.compare && result.tally.impossible > 0))
     return kOwnFailure;
   return reproduced(plan, result) ? 0 : 1;
@@ -170,7 +171,7 @@ void add_child(CLI::App& app, int& status) {
 }
 
 // The name of the tool must follow an equals sign. A separate word is parsed as the name of the saved launch.
-void add_sanitize(CLI::App* command, std::optional<SanitizerTool>& tool) {
+CLI::Option* add_sanitize(CLI::App* command, std::optional<SanitizerTool>& tool) {
   std::vector<std::string> words;
   for (const auto& [each, word] : supervise::kSanitizerTools) words.emplace_back(word);
   const auto read = [&tool, expected = diagnose::joined(words, ", ")](const std::string& given) -> std::string {
@@ -180,7 +181,7 @@ void add_sanitize(CLI::App* command, std::optional<SanitizerTool>& tool) {
   };
   words.front() += " (the default)";
   const std::string help = "run it once under compute-sanitizer; TOOL is " + diagnose::joined(words, " or ");
-  command->add_flag("--sanitize", help)->type_name("[=TOOL]")->check(CLI::Validator(read, ""));
+  return command->add_flag("--sanitize", help)->type_name("[=TOOL]")->check(CLI::Validator(read, ""));
 }
 
 }  // namespace
@@ -189,23 +190,28 @@ void add_replay(CLI::App& app, int& status) {
   auto replay = std::make_shared<ReplayOptions>();
   auto* command = app.add_subcommand("replay", "repeat a saved launch on its own");
   add_input(command, replay->folder, replay->output);
-  add_number(command, "--times", replay->plan.times, NumberRange<unsigned>{1u, 100'000u, "number from 1 to 100000"},
-             "N", "how many times to repeat the launch")
-      ->default_str("1");
+  auto* times = add_number(command, "--times", replay->plan.times,
+                           NumberRange<unsigned>{1u, kMostTimes, "number from 1 to 100000"}, "N",
+                           "how many times to repeat the launch")
+                    ->default_str("1");
   add_number(command, "--device", replay->plan.device, NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
              "the GPU to use; default: the one on which the launch was saved");
   add_number(command, "--time-limit", replay->time_limit,
              NumberRange<double>{0.1, 1e7, "number of seconds from 0.1 to 10000000"}, "SECONDS",
              "how long one replay may take")
       ->default_str("60");
-  add_sanitize(command, replay->plan.tool);
-  command->add_flag("--minimise", replay->plan.minimise,
-                    "find the smallest set of memory blocks with which the launch fails");
+  auto* sanitize = add_sanitize(command, replay->plan.tool)->excludes(times);
+  auto* minimise = command
+                       ->add_flag("--minimise", replay->plan.minimise,
+                                  "find the smallest set of memory blocks with which the launch fails")
+                       ->excludes(sanitize);
   add_text(command, "--write", replay->plan.minimal, "FOLDER",
            "write a copy of the launch without the contents that --minimise found unnecessary")
-      ->needs("--minimise");
+      ->needs(minimise);
   auto* compare =
-      command->add_flag("--compare", replay->plan.compare, "compare the memory after each replay, byte by byte");
+      command->add_flag("--compare", replay->plan.compare, "compare the memory after each replay, byte by byte")
+          ->excludes(sanitize)
+          ->excludes(minimise);
   add_number(command, "--with-device", replay->plan.compared_device,
              NumberRange<unsigned>{0u, 1023u, "number from 0 to 1023"}, "N",
              "run all replays except the first on this GPU")
@@ -214,7 +220,10 @@ void add_replay(CLI::App& app, int& status) {
   add_foreign(command, replay->foreign, "also run a launch that another user or host saved");
   group(command, "Minimising and comparing", {"--minimise", "--write", "--compare", "--with-device"});
   name_page(command);
-  command->callback([replay, &status] { status = carry_out(*replay); });
+  command->callback([replay, &status, command] {
+    replay->plan.given = given_options(*command, false);
+    status = carry_out(*replay);
+  });
   add_child(app, status);
 }
 

@@ -286,7 +286,8 @@ class Replaying {
       if (i == 0) result_.first = done;
       if (done.outcome == Outcome::impossible) break;
     }
-    return plan_.minimise ? minimise() : std::nullopt;
+    const bool has_run = result_.tally.impossible == 0 && !launch::asked_to_end();
+    return plan_.minimise && has_run ? minimise() : std::nullopt;
   }
 
   std::optional<Error> sanitize(SanitizerTool tool) {
@@ -303,13 +304,14 @@ class Replaying {
   std::optional<Error> minimise() {
     if (result_.tally.as_it_did == 0)
       return Error{"cannot minimise the launch: the replay does not fail as the saved launch did",
-                   "to replay it more often: cudadiag replay --times 20"};
+                   "to replay it more often: " + command_with_more_replays()};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
     }
     const auto fails = [&](const std::vector<std::uint32_t>& without) {
-      return !launch::asked_to_end() && player_.play(without).outcome == Outcome::as_it_did;
+      const bool failed = player_.play(without).outcome == Outcome::as_it_did;
+      return launch::asked_to_end() ? std::nullopt : std::optional(failed);
     };
     result_.smallest = replay::smallest_set(blocks, fails, kMostReplays);
     if (plan_.minimal.empty()) return std::nullopt;
@@ -319,6 +321,14 @@ class Replaying {
       if (!std::binary_search(needed.begin(), needed.end(), i)) smaller.blocks[i].contents.reset();
     }
     return replay::copy_folder(folder_, std::move(smaller), plan_.minimal);
+  }
+
+  std::string command_with_more_replays() const {
+    std::vector<std::string> words = plan_.given;
+    std::erase_if(words, [](const std::string& word) { return word.starts_with("--times="); });
+    words.push_back(fmt::format("--times={}", std::max(20u, std::min(plan_.times, kMostTimes / 10) * 10)));
+    words.push_back(folder_.path().string());
+    return "cudadiag " + diagnose::shell_line(words);
   }
 
   // Compares the memory contents after the first replay with those after each later replay.

@@ -43,7 +43,10 @@ std::string replay_text(const replay::SavedLaunch& launch, const ReplayResult& r
 // cudadiag-replay(1) describes the schema, cudadiag.replay/1.
 std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& result);
 
+inline constexpr unsigned kMostTimes = 100'000;
+
 struct ReplayPlan {
+  std::vector<std::string> given;  // the options, as in session::Manifest
   unsigned times = 1;
   std::optional<unsigned> device;  // nullopt: the GPU on which the launch was saved
   std::optional<supervise::SanitizerTool> tool;

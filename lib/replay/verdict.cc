@@ -197,7 +197,8 @@ std::vector<std::uint32_t> all_but(const std::vector<std::uint32_t>& all, const 
 // Tries to drop all blocks, then halves, then smaller and smaller parts. This is delta debugging without the step that
 // tests each part alone.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
-                      const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most) {
+                      const std::function<std::optional<bool>(const std::vector<std::uint32_t>& without)>& fails,
+                      unsigned most) {
   std::vector<std::uint32_t> all = blocks;
   std::sort(all.begin(), all.end());
   Smallest result{all};
@@ -209,8 +210,10 @@ Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
       std::vector<std::uint32_t> kept = result.needed;
       const auto begin = kept.begin() + static_cast<std::ptrdiff_t>(at);
       kept.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, kept.size() - at)));
+      const std::optional<bool> failed = fails(all_but(all, kept));
+      if (!failed) return result.whole = false, result;
       ++result.replays;
-      if (fails(all_but(all, kept))) {
+      if (*failed) {
         result.needed = std::move(kept);
         any = true;
       } else {

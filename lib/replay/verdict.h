@@ -97,8 +97,10 @@ struct Smallest {
 };
 
 // Finds a minimal set of blocks whose contents the launch needs. `fails(without)` returns true if the launch still
-// fails in the same way when the blocks in `without` contain only zeros. `most` limits the number of replays.
+// fails in the same way when the blocks in `without` contain only zeros, and nullopt if the search must end. `most`
+// limits the number of replays.
 Smallest smallest_set(const std::vector<std::uint32_t>& blocks,
-                      const std::function<bool(const std::vector<std::uint32_t>& without)>& fails, unsigned most);
+                      const std::function<std::optional<bool>(const std::vector<std::uint32_t>& without)>& fails,
+                      unsigned most);
 
 }  // namespace cudadiag::replay

@@ -122,6 +122,7 @@ def wrong_command_lines_are_explained(machine):
             (["report", "-q", "--json"], "--quiet cannot be combined with --json; see cudadiag report --help"),
             (["report", "--html", "--sarif"], "--sarif cannot be combined with --html; see cudadiag report --help"),
             (["report", "--sarif", "--bundle"], "--sarif cannot be combined with --bundle; see cudadiag report --help"),
+            (["report", "--json", "--keep-names"], "--keep-names requires --html or --open; see cudadiag report --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
              "--save-limit requires --save-launch or --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")

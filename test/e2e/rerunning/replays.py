@@ -308,6 +308,19 @@ def smallest_set_of_memory_is_found_and_written(machine):
         expect(replay_launch(machine, f"{other}/small")["outcome"], "fails as it did", "replay on another file system")
 
 
+def search_that_cannot_begin_says_how_to_replay_more_often(machine):
+    _, folder, _ = save_launch(machine, "through")
+    small = machine.folder / "small"
+    machine.plan("fault kernel=sim_store_through nth=1 code=719")
+    for times, more in ((1, 20), (3, 30)):
+        refused = machine.cudadiag("replay", "--minimise", "--times", str(times), "--write", small, folder)
+        expect(refused.returncode, 125, "status")
+        expect_in(f"; to replay it more often: cudadiag replay --minimise --write={small} --times={more} {folder}\n",
+                  refused.stderr, "message")
+    absent = machine.cudadiag("replay", "--minimise", "--device", "7", folder)
+    expect((absent.returncode, "could not be made" in absent.stdout), (125, True), f"a GPU that is not there: {absent}")
+
+
 ILLEGAL, ASSERT = DATA / "gpucore/illegal.nvcudmp.gz", DATA / "gpucore/assert.nvcudmp"
 
 
@@ -439,6 +452,12 @@ def launch_that_a_killed_search_saved_for_itself_is_removed_by_the_next_run(mach
 # ---- launches of other users
 
 
+def options_of_replay_that_ignore_each_other_are_refused(machine):
+    for words in (("--minimise", "--compare"), ("--sanitize", "--compare"), ("--sanitize", "--minimise"), ("--sanitize", "--times=2")):
+        refused = machine.cudadiag("replay", *words)
+        expect((refused.returncode, "cannot be combined with" in refused.stderr), (125, True), f"{words}: {refused.stderr}")
+
+
 # ---- compute-sanitizer
 
 
@@ -502,6 +521,15 @@ def saving_is_suggested_only_if_it_can_add_a_launch(machine):
     again = machine.cudadiag("bisect", "--no-device-pass").stderr
     expect_in("a rerun would add nothing: the failure is already proven", again, "after the launch was saved")
     assert "--save-launch" not in again, again
+
+
+def replay_that_is_interrupted_ends_with_the_number_of_the_signal(machine):
+    _, folder, _ = save_launch(machine, "through")
+    tool = machine.folder / "compute-sanitizer"
+    tool.write_text("#!/bin/sh\nkill -INT $PPID\n")
+    tool.chmod(0o755)
+    machine.environment["PATH"] = f"{machine.folder}:{machine.environment['PATH']}"
+    expect(machine.cudadiag("replay", "--sanitize", folder).returncode, 128 + signal.SIGINT, "status")
 
 
 def sanitizer_that_is_not_there_is_named(machine):

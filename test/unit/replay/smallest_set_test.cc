@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "replay/verdict.h"
@@ -43,4 +44,13 @@ TEST_CASE("a search that is too long ends with its result so far") {
   CHECK(found.replays == 5);
   CHECK(!found.whole);
   for (const std::uint32_t block : numbers(4)) CHECK(std::count(found.needed.begin(), found.needed.end(), block) == 1);
+}
+
+TEST_CASE("a search that is interrupted counts only the replays that ended") {
+  unsigned replays = 0;
+  const Smallest found = smallest_set(
+      numbers(8), [&](const auto&) { return ++replays < 3 ? std::optional(false) : std::nullopt; }, 1000);
+  CHECK(found.replays == 2);
+  CHECK(!found.whole);
+  CHECK(found.needed == numbers(8));
 }
