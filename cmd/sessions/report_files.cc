@@ -56,12 +56,6 @@ bool has_opened(pid_t pid) {
   return true;
 }
 
-std::vector<std::string> own_environment() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
-  return variables;
-}
-
 // Opens a file in the user's browser. Starts $BROWSER or, if that is unset, the default opener of the desktop or of
 // Windows. Does not wait for the browser to exit. Returns nullopt on success.
 std::optional<base::Error> open_in_browser(const std::string& file) {
@@ -76,7 +70,7 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
   options.outlives = true;
   std::string failed;
   for (const std::string& program : programs) {
-    const auto started = launch::start_process({program, path}, own_environment(), options);
+    const auto started = launch::start_process({program, path}, base::own_environment(), options);
     const pid_t* pid = std::get_if<pid_t>(&started);
     if (pid == nullptr) continue;
     if (has_opened(*pid)) return std::nullopt;

@@ -82,4 +82,10 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+std::vector<std::string> own_environment() {
+  std::vector<std::string> variables;
+  for (char** variable = ::environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  return variables;
+}
+
 }  // namespace cudadiag::base

@@ -1,5 +1,5 @@
-// Reads from /proc which processes there are, and their states. Names this machine. Starts threads that a run can do
-// without.
+// Reads from /proc which processes there are, and their states. Names this machine, and reads the environment of this
+// process. Starts threads that a run can do without.
 #pragma once
 
 #include <sys/types.h>
@@ -36,6 +36,9 @@ std::string process_name(Pid process);
 
 // Finds this machine's host name. A process id from a different machine means nothing here.
 std::string host_name();
+
+// Returns this process's environment in the form that execve() takes.
+std::vector<std::string> own_environment();
 
 // Starts a thread that a run can do without. Returns a non-joinable thread if the limit allows no more threads.
 template <typename Function>

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/processes.h"
 #include "base/text.h"
 #include "launch/libraries.h"
 
@@ -76,16 +77,15 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
 
 std::vector<std::string> environment_with(const std::vector<Variable>& changes) {
   std::vector<std::string> result;
-  for (char** entry = ::environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
+  for (const std::string& text : base::own_environment()) {
+    const std::string_view name = std::string_view(text).substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
     // Drops the settings of an outer launcher, because they apply only to that launcher's target.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues ||
         name == names::kNans || name == names::kOrigins || name == names::kTensorRaces || name == names::kGraphMemory) {
       continue;
     }
-    if (std::ranges::none_of(changes, changed)) result.emplace_back(text);
+    if (std::ranges::none_of(changes, changed)) result.push_back(text);
   }
   for (const Variable& change : changes) result.push_back(change.name + "=" + change.value);
   return result;

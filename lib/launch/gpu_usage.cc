@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -253,10 +254,7 @@ std::filesystem::path mps_folder() {
 
 bool may_use_mps() {
   if (has_daemon(mps_folder() / "control")) return true;
-  for (char** variable = ::environ; *variable != nullptr; ++variable) {
-    if (configures_clients(*variable)) return true;
-  }
-  return false;
+  return std::ranges::any_of(base::own_environment(), configures_clients);
 }
 
 bool has_mapped(pid_t process, const std::string& path) {

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/processes.h"
 #include "launch/isolation/isolation.h"
 #include "launch/isolation/namespaces.h"
 #include "launch/isolation/syscall_judge.h"
@@ -81,11 +82,9 @@ Arguments read_arguments(int argc, char** argv) {
 }
 
 std::vector<std::string> environment_but_arena() {
-  std::vector<std::string> result;
+  std::vector<std::string> result = base::own_environment();
   const std::string arena = std::string(wire::environment::kArena) + "=";
-  for (char** entry = ::environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with(arena)) result.emplace_back(*entry);
-  }
+  std::erase_if(result, [&](const std::string& variable) { return variable.starts_with(arena); });
   return result;
 }
 
