@@ -166,6 +166,9 @@ void add_report(CLI::App& app, int& status) {
     report->code_rules = code_rules(*command);
     if (bundle->count() > 0 && !report->bundle) report->bundle = "";
     if (html->count() > 0 || report->page.open) report->format = Format::html;
+    if (report->page.keep_names && report->format != Format::html) {
+      throw CLI::RequiresError("--keep-names", "--html or --open");
+    }
     report->page.foreign = report->foreign;
     status = carry_out(*report);
   });

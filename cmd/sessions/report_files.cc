@@ -83,6 +83,13 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
 // The page quotes source code, so only its owner can read it, even if the file existed before.
 constexpr mode_t kMode = 0600;
 
+// The user may have named the session by its working folder, as in "cudadiag report . --bundle".
+std::string name_for(const session::Session& session, const char* extension) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::canonical(session.folder, error);
+  return "cudadiag-" + (error ? session.folder : folder).filename().string() + extension;
+}
+
 std::string page_of(const session::Session& session, const PageRequest& request) {
   const IllustratedDiagnosis found = examine_for_page(session, request.foreign);
   const report::Redaction secrets({}, {}, {});
@@ -94,9 +101,9 @@ bool write_file(const std::string& file, const std::string& page) {
   std::error_code ignored;
   const bool is_new = !std::filesystem::exists(file, ignored);
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode));
-  if (out.valid() && base::write_all(out.get(), page)) return true;
   struct stat status {};
   if (out.valid() && ::fstat(out.get(), &status) == 0 && S_ISREG(status.st_mode)) ::fchmod(out.get(), kMode);
+  if (out.valid() && base::write_all(out.get(), page)) return true;
   say("cannot write " + file + ": " + std::strerror(errno) + "; choose another file: --html FILE.html");
   if (out.valid() && is_new) base::remove_file(out, file);
   return false;
@@ -115,7 +122,7 @@ int write_page(const session::Session& session, const PageRequest& request) {
     return kOwnFailure;
   }
   if (file.empty() && (request.open || ::isatty(STDOUT_FILENO) != 0)) {
-    file = "cudadiag-" + session.folder.filename().string() + ".html";
+    file = name_for(session, ".html");
   }
   const std::string page = page_of(session, request);
   if (file.empty() || file == "-") return print(page), 0;
@@ -221,13 +228,24 @@ std::optional<Script> script_at(const std::filesystem::path& file) {
   return script;
 }
 
+bool is_python(const Script& script) {
+  return script.file.extension() == ".py" ||
+         script.content.substr(0, script.content.find('\n')).find("python") != std::string::npos;
+}
+
 // Returns the script: the first word of the command that names a readable text file. Text files later in the command
-// are the script's data.
+// are the script's data. A command that a Python package installed, such as /venv/bin/torchrun, precedes the script.
 std::optional<Script> script_of(const session::Manifest& manifest) {
+  std::optional<Script> installed;
   for (const std::string& word : manifest.command) {
-    if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;
+    auto script = script_at(std::filesystem::path(manifest.working_directory) / word);
+    if (!script) continue;
+    const bool is_installed =
+        script->file.parent_path().filename() == "bin" && script->file.extension() != ".py" && is_python(*script);
+    if (!is_installed) return script;
+    if (!installed) installed = std::move(script);
   }
-  return std::nullopt;
+  return installed;
 }
 
 std::string versions_of(const diagnose::Diagnosis& report) {
@@ -256,10 +274,8 @@ void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& reda
 }
 
 std::string redacted_script(const Script& script, const report::Redaction& redaction) {
-  const std::string& content = script.content;
-  const bool is_python =
-      script.file.extension() == ".py" || content.substr(0, content.find('\n')).find("python") != std::string::npos;
-  return redaction.text(content, is_python ? report::Redaction::Kind::text : report::Redaction::Kind::script);
+  return redaction.text(script.content,
+                        is_python(script) ? report::Redaction::Kind::text : report::Redaction::Kind::script);
 }
 
 std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagnosis report, bool with_inputs) {
@@ -286,7 +302,7 @@ std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagno
 
 int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
                  bool with_inputs) {
-  if (file.empty()) file = "cudadiag-" + session.folder.filename().string() + ".tar.gz";
+  if (file.empty()) file = name_for(session, ".tar.gz");
   const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid()) {
     say("cannot create " + file + ": " +

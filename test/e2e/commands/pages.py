@@ -93,6 +93,16 @@ def page_goes_to_a_file_and_a_session_is_not_taken_for_one(machine):
     expect_in(f"cudadiag report {session} --html FILE.html", refused.stderr, "what to type")
 
 
+def file_of_a_session_that_is_the_working_folder_has_its_name(machine):
+    _record(machine, "third_of_ten")
+    (name,) = machine.sessions()
+    folder = machine.state / "cudadiag" / name
+    machine.environment["BROWSER"] = "true"
+    for words, file in ((["--bundle"], f"cudadiag-{name}.tar.gz"), (["--open"], f"cudadiag-{name}.html")):
+        expect_success(machine.cudadiag("report", ".", *words, cwd=folder))
+        expect((folder / file).exists(), True, f"file of the working folder with {words}")
+
+
 def page_is_shown_in_the_browser_that_the_user_chose(machine):
     _record(machine, "third_of_ten")
     (session,) = machine.sessions()

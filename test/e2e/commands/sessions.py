@@ -433,6 +433,20 @@ def a_bundle_has_no_file_that_a_link_leads_to(machine):
     expect("script" in names, False, "scripts of another user's session")
 
 
+def a_bundle_has_the_script_that_an_installed_command_starts(machine):
+    machine.plan(FAULT)
+    tools = machine.folder / "bin"
+    tools.mkdir()
+    for file in (tools / "torchrun", machine.folder / "train.py", machine.folder / "run.sh"):
+        file.write_text("#!/usr/bin/python3\n" if file.parent == tools else "#!/bin/sh\n")
+    for number, (command, packed) in enumerate((([str(tools / "torchrun"), "train.py"], "train.py"),
+                                                ([str(tools / "torchrun"), "-m", "train"], "torchrun"),
+                                                (["./run.sh", "train.py"], "run.sh"))):
+        folder = _foreign(machine, command=command, working_directory=str(machine.folder))
+        said = expect_success(machine.cudadiag("report", folder, "--bundle", f"{number}.tar.gz")).stderr
+        expect([line.split()[1] for line in said.splitlines() if "script/" in line], [f"script/{packed}"], f"script of {command}")
+
+
 def a_bundle_redacts_words_before_it_quotes_them(machine):
     machine.plan(FAULT)
     command = ["python3", "train.py", "cfg={'token': 'X1Y2'}", "--url=https://bob:pw9@h/x?token=T7 --db"]
