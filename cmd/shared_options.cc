@@ -15,10 +15,14 @@ namespace {
 constexpr const char* kSession =
     "session: number in cudadiag list, name, beginning of the name, or folder; default: the latest";
 
+// Where the session and the report go, and what is printed.
+const std::vector<std::string> kOutputs = {"--output", "--json", "--quiet", "--verbose", "--color"};
+// More options that other programs have too.
+const std::vector<std::string> kCommon = {"--help", "--repeat", "--watch", "--time-limit", "--history"};
 const std::vector<std::string> kReruns = {"--repeat",         "--wait-limit", "--time-limit", "--write-limit",
                                           "--no-device-pass", "--no-values",  "--show-rerun"};
-const std::vector<std::string> kMoreEvidence = {"--keep-core",   "--cross-check", "--sanitize",
-                                                "--save-launch", "--save-inputs", "--save-limit"};
+const std::vector<std::string> kMoreEvidence = {"--keep-core",   "--cross-check", "--sanitize", "--save-launch",
+                                                "--save-inputs", "--save-limit",  "--origin"};
 
 CLI::Option* add_folder(CLI::App* command, std::optional<std::filesystem::path>& output) {
   const auto set = [&output](const std::string& given) { output = given; };
@@ -81,7 +85,7 @@ CLI::Option* add_check_copies(CLI::App* command, wire::RecordOptions& record) {
                     "find out whether the host changes pinned memory too early, for one host-to-device copy in N");
 }
 
-void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
+void add_reruns(CLI::App* command, supervise::RerunOptions& rerun, bool origin) {
   add_number(command, "--repeat", rerun.repeat, NumberRange<unsigned>{1u, 1000u, "number from 1 to 1000"}, "N",
              "stop after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
@@ -118,8 +122,14 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--write-limit", rerun.write_limit,
              NumberRange<unsigned>{0u, 1u << 20, "number from 0 to 1048576"}, "MIB",
              "how much an isolated rerun may write; everything that it writes is thrown away");
+  if (origin) {
+    command->add_flag("--origin", rerun.origin, "trace the bad value of a PyTorch operator back to its origin")
+        ->excludes(no_values);
+  }
   group(command, "Reruns", kReruns);
-  group(command, "More evidence from reruns", kMoreEvidence);
+  for (const std::string& name : kMoreEvidence) {
+    if (origin || name != "--origin") group(command, "More evidence from reruns", {name});
+  }
 }
 
 void add_full_log(CLI::App* command, bool& full_log) {
@@ -155,12 +165,12 @@ void add_json_file(CLI::App* command, std::string& file) {
 
 void add_command(CLI::App* command, std::vector<std::string>& words) {
   // Everything after the command's first word belongs to the command, including options. An option with the name of one
-  // of ours is probably in the wrong place.
-  const auto say_whose = [](const std::string& word) {
-    for (const std::string_view ours : {"--rerun", "--watch-by", "--hang-after", "--end-on-failure"}) {
-      if (word.substr(0, word.find('=')) != ours) continue;
-      say(fmt::format("{} follows the command, so the command gets it: options of cudadiag precede the command", ours));
-    }
+  // of ours is probably in the wrong place, unless many programs have one of this name.
+  const auto say_whose = [command](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || command->get_option_no_throw(name) == nullptr) return;
+    if (std::ranges::count(kOutputs, name) + std::ranges::count(kCommon, name) > 0) return;
+    say(fmt::format("{} follows the command, so the command gets it: options of cudadiag precede the command", name));
   };
   command->add_option("COMMAND", words, "the command and its arguments")->required()->each(say_whose);
   command->positionals_at_end();
@@ -176,9 +186,8 @@ std::vector<std::string> given_options(const CLI::App& command, bool of_reruns) 
     const std::size_t number = taken[option]++;
     if (option->get_lnames().empty()) continue;
     const std::string name = "--" + option->get_lnames().front();
-    const bool is_of_reruns =
-        name == "--origin" || std::ranges::count(kReruns, name) + std::ranges::count(kMoreEvidence, name) > 0;
-    if (of_reruns ? !is_of_reruns : name == "--output") continue;
+    const bool is_of_reruns = std::ranges::count(kReruns, name) + std::ranges::count(kMoreEvidence, name) > 0;
+    if (of_reruns ? !is_of_reruns : std::ranges::count(kOutputs, name) > 0) continue;
     const bool is_flag = option->get_items_expected_max() == 0;
     words.push_back(is_flag ? name : name + '=' + option->results().at(number));
   }

@@ -53,7 +53,8 @@ void add_colour(CLI::App* command);
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, wire::RecordOptions& record);
 CLI::Option* add_check_copies(CLI::App* command, wire::RecordOptions& record);
-void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
+// `origin`: also add --origin.
+void add_reruns(CLI::App* command, supervise::RerunOptions& rerun, bool origin = false);
 void add_full_log(CLI::App* command, bool& full_log);
 void add_rerun_mode(CLI::App* command, supervise::RerunMode& mode, const char* what);
 CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
@@ -62,7 +63,8 @@ void add_json_file(CLI::App* command, std::string& file);
 void add_command(CLI::App* command, std::vector<std::string>& words);
 void add_foreign(CLI::App* command, bool& foreign, const char* help);
 
-// Returns the options of this command line as in session::Manifest, without those for output and sessions.
+// Returns the options of this command line as in session::Manifest, without those for output and sessions: a suggested
+// command must not replace the report that the user has.
 // `of_reruns`: only those of add_reruns(); otherwise, the subcommand comes first.
 std::vector<std::string> given_options(const CLI::App& command, bool of_reruns);
 

@@ -284,10 +284,7 @@ void add_bisect(CLI::App& app, int& status) {
   add_verbosity(command, bisect->verbosity);
   add_foreign(command, bisect->foreign, "also run the command of a session from another user or host");
   command->add_flag("--isolated", bisect->isolated, "keep the reruns from changing files and reaching other programs");
-  add_reruns(command, bisect->rerun);
-  command->add_flag("--origin", bisect->rerun.origin, "trace the bad value of a PyTorch operator back to its origin")
-      ->excludes(command->get_option("--no-values"))
-      ->group("More evidence from reruns");
+  add_reruns(command, bisect->rerun, true);
   add_code_rules(command);
   add_windows(command, *bisect);
   group(command, CLI::OptionDefaults().get_group(), {"--repeat", "--time-limit", "--show-rerun", "--sanitize"});

@@ -20,9 +20,9 @@ def words_of_the_command_arrive_as_they_are(machine):
 
 
 def option_in_the_wrong_place_is_named(machine):
-    said = machine.cudadiag("run", "true", "--rerun=never", "--rerun-all", "--watch").stderr
-    expect(said, "cudadiag: --rerun follows the command, so the command gets it: options of cudadiag precede the command\n",
-           "message")
+    said = machine.cudadiag("run", "true", "--rerun=never", "--rerun-all", "--watch", "--json=x", "--once", "--").stderr
+    expect(said, "".join(f"cudadiag: {name} follows the command, so the command gets it: options of cudadiag precede the "
+                         "command\n" for name in ("--rerun", "--once")), "message")
 
 
 def options_take_brackets_as_they_are(machine):
@@ -405,7 +405,7 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     older = finished.with_name("20200101-000000-1")
     finished.rename(older)
     expect_success(machine.cudadiag("env"))  # no program uses this session, so no message mentions it
-    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    run = machine.start(*machine.command("run", "--json=report.json", "-q", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
     run.kill()
     run.communicate()
