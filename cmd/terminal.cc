@@ -187,9 +187,9 @@ std::string progress_line(const ProgressState& state, std::size_t columns) {
   const std::string time = time_text(state);
   const std::string timed = time.empty() ? what : what + ", " + time;
   for (const std::string& line : {timed + " (Ctrl-C stops)", timed, what}) {
-    if (line.size() <= columns) return line;
+    if (base::width(line) <= columns) return line;
   }
-  return what.substr(0, columns);
+  return base::clip(what, columns);
 }
 
 double TickedTime::tick(Clock::time_point now) {

@@ -119,14 +119,6 @@ std::string command_text(const ListedSession& session) {
   return diagnose::shell_line(session.command);
 }
 
-// Truncates the row without splitting a multi-byte character.
-std::string cut(std::string row, std::size_t columns) {
-  if (row.size() <= columns) return row;
-  std::size_t end = columns > 3 ? columns - 3 : 0;
-  while (end > 0 && (static_cast<unsigned char>(row[end]) & 0xC0u) == 0x80u) --end;
-  return row.substr(0, end) + "...";
-}
-
 }  // namespace
 
 std::vector<ListedSession> listed_sessions(const std::vector<fs::path>& folders) {
@@ -159,14 +151,14 @@ std::string list_text(const std::vector<ListedSession>& sessions, std::optional<
   }
   std::array<std::size_t, kColumns> widths{};
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], base::width(row[i]));
   }
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    for (std::size_t i = 0; i < kColumns; ++i) line += row[i] + std::string(widths[i] - base::width(row[i]) + 2, ' ');
     line += row[kColumns];
-    text += (columns ? cut(line, static_cast<std::size_t>(*columns)) : line) + "\n";
+    text += (columns ? base::clip(line, static_cast<std::size_t>(*columns)) : line) + "\n";
   }
   return text;
 }

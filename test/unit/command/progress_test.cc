@@ -37,7 +37,8 @@ TEST_CASE("the progress line never exceeds its width, and loses the hint first")
   const ProgressState state{"confirming", 3.5, 0.37};
   CHECK(progress_line(state, 39) == "cudadiag: confirming 37%, 6 s left");
   CHECK(progress_line(state, 30) == "cudadiag: confirming 37%");
-  CHECK(progress_line(state, 12) == "cudadiag: co");
+  CHECK(progress_line(state, 12) == "cudadiag:...");
+  CHECK(progress_line({"w\u00e4rmt", 1, 0.01}, 18) == "cudadiag: w\u00e4rmt 1%");
   CHECK(progress_line(state, 0).empty());
 }
 

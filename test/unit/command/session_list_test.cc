@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+
 namespace {
 
 using cudadiag::command::list_json;
@@ -78,10 +80,21 @@ TEST_CASE("a row is cut at the width of the terminal, but not inside a character
     const std::string text = list_text({session}, columns);
     const std::string row = text.substr(text.find('\n') + 1);
     CAPTURE(row);
-    CHECK(row.size() <= static_cast<std::size_t>(columns) + 1);
+    CHECK(cudadiag::base::width(row) <= static_cast<std::size_t>(columns) + 1);
     const std::size_t cut = row.rfind("...");
     if (cut != std::string::npos) CHECK((static_cast<unsigned char>(row[cut - 1]) & 0xc0u) != 0xc0u);
   }
+}
+
+TEST_CASE("a column is as wide as its longest text has characters") {
+  ListedSession session = failed();
+  session.found.file = "/home/me/\u00fcbung.py";
+  CHECK(list_text({session}, std::nullopt) ==
+        "#  AGE  RESULT                       LINE         KERNEL         COMMAND\n"
+        "1  2 h  illegal memory access (700)  \u00fcbung.py:41  gather<float>  python train.py --name 'two words'\n");
+  session.command = {"\u00e4\u00e4\u00e4\u00e4"};
+  const std::string whole = list_text({session}, std::nullopt);
+  CHECK(list_text({session}, static_cast<int>(cudadiag::base::width(whole.substr(whole.find('\n') + 1)))) == whole);
 }
 
 TEST_CASE("the JSON has every member, and null for missing values") {
