@@ -220,10 +220,12 @@ class WatchedRun {
  private:
   // Ends this process with the status of the command, if that has ended and this process was asked twice to end, or has
   // been idle for too long since then. The supervisor of a rerun notices the end of this process, and ends the rerun.
-  // Called on a separate thread.
+  // Called on a separate thread, which may use only what is constant or may be used on any thread.
   void give_up(std::chrono::milliseconds idle, bool asked) {
-    session::ProcessEnd ended = end();
-    if (!ended.code && !ended.signal) {
+    session::ProcessEnd ended;
+    if (target_->has_ended()) {
+      ended = end();
+    } else {
       siginfo_t state{};
       const auto pid = static_cast<id_t>(target_->pid());
       if (::waitid(P_PID, pid, &state, WEXITED | WNOHANG | WNOWAIT) != 0 || state.si_pid == 0) return;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -79,6 +80,7 @@ class RunReport {
 
   // Returns the diagnosis of everything recorded so far. After finish(), the diagnosis is complete.
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
+  // May be called on any thread.
   bool findings() const { return findings_; }
   // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }
@@ -109,7 +111,7 @@ class RunReport {
   FailureSinks sinks_;
   std::set<std::uint32_t> reported_;                    // pids of the processes whose failure has been reported
   std::map<std::size_t, std::string> reported_stalls_;  // by stall number, the location that was reported for the stall
-  bool findings_ = false;
+  std::atomic<bool> findings_ = false;
   bool open_pairs_ = false;
 };
 

@@ -259,7 +259,7 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
 }
 
 void Target::forward(int signal) const {
-  if (!ended_) ::kill(pid_, signal);
+  if (!has_ended()) ::kill(pid_, signal);
 }
 
 bool Target::has_started(pid_t process) const {
@@ -289,7 +289,7 @@ std::vector<pid_t> Target::processes() const {
 std::vector<pid_t> Target::seen_processes() const { return listed_descendants_of(::getpid(), bystanders_); }
 
 bool Target::signal_all(int signal) const {
-  if (!ended_) ::kill(-pid_, signal);
+  if (!has_ended()) ::kill(-pid_, signal);
   bool any = false;
   for (const pid_t descendant : processes()) any |= ::kill(descendant, signal) == 0;
   return any;
@@ -298,13 +298,13 @@ bool Target::signal_all(int signal) const {
 bool Target::reap() {
   const bool any_left = reap_children();
   // This process may later adopt and reap an orphan with the same pid.
-  if (ended_) return true;
+  if (has_ended()) return true;
   if (const session::ProcessEnd* end = end_of_child(pid_)) {
     end_ = *end;
-    ended_ = true;
+    *ended_ = true;
   }
-  if (!any_left) ended_ = true;  // other code in this process has reaped the target
-  return ended_;
+  if (!any_left) *ended_ = true;  // other code in this process has reaped the target
+  return has_ended();
 }
 
 void exit_like(const session::ProcessEnd& end) {

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -78,6 +80,8 @@ class Target {
 
   // Reaps this process's children (launch/process_tree.h). Returns true once the target has exited.
   bool reap();
+  // Returns true after reap() has. May be called on any thread. If it returns true, so may end().
+  bool has_ended() const { return ended_->load(); }
   const session::ProcessEnd& end() const { return end_; }
 
  private:
@@ -86,8 +90,8 @@ class Target {
   pid_t pid_;
   std::vector<pid_t> bystanders_;
   std::string mark_;  // the variable that only this target's processes have; empty if there is none
-  bool ended_ = false;
   session::ProcessEnd end_;
+  std::unique_ptr<std::atomic<bool>> ended_ = std::make_unique<std::atomic<bool>>(false);
 };
 
 // Ends this process as the target ended: with the same exit status, or by the same signal but without a core dump.
