@@ -15,8 +15,6 @@
 
 namespace cudadiag::command {
 
-// `ask`: rerun only if a user at the terminal agrees. `automatic`: rerun if the policy allows it (rerun_policy.h).
-// `standard`: `ask` at a terminal, otherwise `automatic`.
 // Whom to inform about a failure.
 struct FailureSinkOptions {
   std::string command;          // run by a shell; empty: none

@@ -93,12 +93,12 @@ pid_t start_command(const std::string& command, const diagnose::Diagnosis& repor
   ::setenv("CUDADIAG_REPORT", file.c_str(), 1);
   const pid_t child = ::fork();
   if (child == 0) run_command(command.c_str(), file.c_str());
+  if (child < 0) {
+    say(fmt::format("--on-failure: the command could not be started: {}", std::strerror(errno)));
+    ::unlink(file.c_str());
+  }
   ::unsetenv("CUDADIAG_REPORT");
   launch::forget_end(child);
-  if (child < 0) {
-    ::unlink(file.c_str());
-    say(fmt::format("--on-failure: the command could not be started: {}", std::strerror(errno)));
-  }
   return child;
 }
 

@@ -73,6 +73,11 @@ void RunReport::print_report(diagnose::Diagnosis report) {
   sinks_.inform(report);
 }
 
+void RunReport::store_and_print(diagnose::Diagnosis report) {
+  if (recording_.writer() != nullptr) print_unstored(recording_.store());
+  print_report(std::move(report));
+}
+
 void RunReport::report_freeze() {
   recording_.read();
   // A process that is still running may yet handle its failed calls. Only findings from frozen processes are final.
@@ -84,15 +89,12 @@ void RunReport::report_freeze() {
     });
   });
   if (report.findings.empty()) return;
-  if (recording_.writer() != nullptr) print_unstored(recording_.store());
-  print_report(report);
+  store_and_print(std::move(report));
 }
 
 void RunReport::report_hang(double seconds, launch::SignalRelay& relay) {
   recording_.read_hang(seconds, relay);
-  const diagnose::Diagnosis report = unprinted();
-  if (recording_.writer() != nullptr) print_unstored(recording_.store());
-  print_report(report);
+  store_and_print(unprinted());
 }
 
 void RunReport::report_stalls(const supervise::StallNews& news) {
@@ -101,8 +103,7 @@ void RunReport::report_stalls(const supervise::StallNews& news) {
   if (news.found.empty()) return;
   diagnose::Diagnosis report = unprinted();
   diagnose::keep_findings(report, is_stall);
-  if (recording_.writer() != nullptr) print_unstored(recording_.store());
-  print_report(report);
+  store_and_print(std::move(report));
 }
 
 void RunReport::note_stalls(const supervise::StallNews& news) {

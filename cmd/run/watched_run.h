@@ -94,6 +94,8 @@ class RunReport {
   // Prints the report and remembers its findings. Prints a report without findings only if no findings have been
   // printed yet.
   void print_report(diagnose::Diagnosis report);
+  // For a report while the target is still running.
+  void store_and_print(diagnose::Diagnosis report);
   bool was_reported(const diagnose::Finding& finding) const;
   // Returns the diagnosis without the findings that have already been reported.
   diagnose::Diagnosis unprinted();

@@ -53,7 +53,8 @@ struct RerunObstacle {
 // the MPS daemon show. A rerun repeats the fault, which can end the other programs.
 bool may_end_other_programs(const session::Session& session);
 
-// The option --rerun.
+// The option --rerun. `ask`: rerun only if a user at the terminal agrees. `automatic`: rerun if decide_rerun() allows
+// it. `standard`: `ask` at a terminal, otherwise `automatic`.
 enum class RerunMode { standard, ask, automatic, always, never };
 
 // The facts that determine whether a person can see and answer a question.
