@@ -1,5 +1,4 @@
-// Replays a saved launch as the options of `cudadiag replay` request: several times, under compute-sanitizer, with less
-// memory, or to compare the memory afterwards. Prints the result as text or JSON.
+// Writes the result of `cudadiag replay` as text or JSON.
 #pragma once
 
 #include <optional>
@@ -42,27 +41,5 @@ struct ReplayResult {
 std::string replay_text(const replay::SavedLaunch& launch, const ReplayResult& result);
 // cudadiag-replay(1) describes the schema, cudadiag.replay/1.
 std::string replay_json(const replay::LaunchFolder& folder, const ReplayResult& result);
-
-inline constexpr unsigned kMostTimes = 100'000;
-
-struct ReplayPlan {
-  std::vector<std::string> given;  // the options, as in session::Manifest
-  unsigned times = 1;
-  std::optional<unsigned> device;  // nullopt: the GPU on which the launch was saved
-  std::optional<supervise::SanitizerTool> tool;
-  bool minimise = false;
-  std::string minimal;  // where to write the smallest failing launch; empty: nowhere
-  bool compare = false;
-  std::optional<unsigned> compared_device;
-};
-
-// Returns the GPU of the first replay.
-replay::GpuChoice chosen_gpu(const replay::LaunchFolder& folder, const ReplayPlan& plan);
-
-base::Result<ReplayResult> run_replays(const replay::LaunchFolder& folder, const ReplayPlan& plan,
-                                       supervise::LaunchPlayer& player);
-
-// Returns true if the failure happened again.
-bool reproduced(const ReplayPlan& plan, const ReplayResult& result);
 
 }  // namespace cudadiag::command
