@@ -335,6 +335,19 @@ class WatchedRun {
   std::optional<std::chrono::steady_clock::time_point> seen_ended_;  // used only by give_up()
 };
 
+// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun.h).
+std::string window_of_session(const std::string& name, const std::optional<std::filesystem::path>& output) {
+  const std::filesystem::path folder = taken(session::find_session(session::roots_to_read(output), name));
+  const session::Session session = taken(session::open_session(folder));
+  // The window covers all calls on the suspects' lines, because nobody can predict which call of a long job will fail.
+  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::WindowReach::sites);
+  if (window.text.empty()) {
+    throw base::Error{"the session " + session.folder.string() + " has no suspects to wait for",
+                      "choose a session with an asynchronous failure from cudadiag list"};
+  }
+  return window.text;
+}
+
 }  // namespace
 
 int run(const RunOptions& given) {

@@ -1,12 +1,10 @@
-// Finds the session, run or operations that the user refers to.
+// Finds the session or run that the user refers to.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 
-#include "analyse/reruns.h"
 #include "session/session.h"
 #include "supervise/recorded_processes.h"
 
@@ -24,18 +22,5 @@ bool is_latest(const std::filesystem::path& folder, const std::optional<std::fil
 
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.
 supervise::LiveRun choose_run(const std::optional<std::filesystem::path>& output, const std::string& wanted);
-
-// The options of cudadiag bisect that choose operations. The user can give only one of them.
-struct WindowChoice {
-  std::optional<std::uint64_t> launch;  // number of an operation
-  std::string kernel;                   // regular expression
-  std::string site;                     // FILE:LINE
-};
-
-// Returns nullopt if the user chose no operations. The analysis then chooses them.
-std::optional<analyse::RerunWindow> chosen_window(const session::Session& session, const WindowChoice& choice);
-
-// Returns the window of operations to wait for in order to catch this session's failure again (wire/rerun.h).
-std::string window_of_session(const std::string& session, const std::optional<std::filesystem::path>& output);
 
 }  // namespace cudadiag::command
