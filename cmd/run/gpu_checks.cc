@@ -16,9 +16,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "diagnose/session_state.h"
 #include "session/process_record.h"
 #include "session/session_reader.h"
-#include "sessions/report_files.h"
 
 namespace cudadiag::command {
 

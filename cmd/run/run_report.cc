@@ -10,9 +10,10 @@
 #include "analyse/notes.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/facts/place.h"
+#include "diagnose/session_state.h"
+#include "diagnose/status.h"
 #include "diagnose/words.h"
 #include "run/watched_run.h"
-#include "sessions/report_files.h"
 #include "sessions/session_choice.h"
 #include "sessions/session_list.h"
 #include "supervise/hook_config.h"
@@ -29,6 +30,17 @@ const analyse::Note* find_note(const std::vector<analyse::Note>& notes, analyse:
 }
 
 bool is_stall(const diagnose::Finding& finding) { return finding.hang && finding.hang->stall; }
+
+// If work was certainly unfinished for at least a second when its process ended, prints a sentence about the oldest
+// such work. `kept`: the session is kept, so the sentence may refer to it.
+void print_unfinished(diagnose::SessionState& state, bool kept) {
+  const session::Session& session = state.session();
+  const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());
+  const std::string text = diagnose::unfinished_text(status);
+  if (text.empty()) return;
+  say(text + (kept ? "; cudadiag status " + diagnose::shell_word(session.folder.string()) + " shows all unfinished work"
+                   : ""));
+}
 
 }  // namespace
 

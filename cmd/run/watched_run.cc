@@ -17,14 +17,18 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/reruns.h"
+#include "base/files.h"
 #include "base/processes.h"
 #include "base/text.h"
+#include "diagnose/session_state.h"
 #include "diagnose/words.h"
 #include "launch/gpu_usage.h"
 #include "launch/libraries.h"
 #include "launch/process_tree.h"
+#include "report/writers.h"
 #include "run/reruns.h"
-#include "sessions/report_files.h"
+#include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "supervise/hook_config.h"
 #include "supervise/reruns/gpu_dumps.h"
@@ -139,6 +143,23 @@ class RunSpeech : public supervise::RunListener {
   launch::SignalRelay& relay_;
   UnhurriedSpeech speech_;
 };
+
+// Empties the report of an earlier run, so that nobody mistakes it for the report of this run if this run ends early.
+void empty_older_report(const std::string& path) {
+  std::error_code ignored;  // ignored: writing the report will fail for the same reason
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
+}
+
+// Writes the report to the file. If the file cannot be written, prints the reason. `stored`: the session has all of the
+// report.
+void write_json_file(const diagnose::Diagnosis& report, const std::string& path, bool stored) {
+  const auto failure = base::write_output_file(path, report::write_json(report), base::Earlier::replaced);
+  if (!failure) return;
+  const bool full = base::is_for_lack_of_room(failure->error);
+  say(fmt::format("cannot write the report to {}: {}; {}{}", path, failure->why,
+                  full ? "free some space" : "choose a writable file",
+                  stored ? fmt::format("{} run: cudadiag report --json", full ? ", then" : ", or") : ""));
+}
 
 // Runs and observes the command, reports the findings, and reruns the command.
 class WatchedRun {

@@ -16,19 +16,24 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/processes.h"
 #include "base/result.h"
 #include "base/text.h"
+#include "diagnose/page_drawings.h"
 #include "diagnose/run_description.h"
-#include "diagnose/status.h"
+#include "diagnose/session_state.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
 #include "launch/spawn.h"
 #include "report/finding_text.h"
+#include "report/redaction.h"
+#include "report/writers.h"
 #include "session/session_files.h"
 #include "session/session_trust.h"
 #include "session/session_writer.h"
@@ -83,6 +88,21 @@ std::optional<base::Error> open_in_browser(const std::string& file) {
 // The page quotes source code, so only its owner can read it, even if the file existed before.
 constexpr mode_t kMode = 0600;
 
+// Returns the names to remove from a report before the user shares it: the user's home folders and user names, the name
+// of this host, and the name of the session's host.
+report::Redaction own_names(const session::Session& session) {
+  std::vector<std::string> homes, users, hosts = {session.manifest.host, base::host_name()};
+  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(variable)) users.emplace_back(user);
+  }
+  if (const passwd* entry = ::getpwuid(::geteuid())) {
+    homes.emplace_back(entry->pw_dir);
+    users.emplace_back(entry->pw_name);
+  }
+  return {std::move(homes), std::move(users), std::move(hosts)};
+}
+
 // The user may have named the session by its working folder, as in "cudadiag report . --bundle".
 std::string name_for(const session::Session& session, const char* extension) {
   std::error_code error;
@@ -91,10 +111,14 @@ std::string name_for(const session::Session& session, const char* extension) {
 }
 
 std::string page_of(const session::Session& session, const PageRequest& request) {
-  const IllustratedDiagnosis found = examine_for_page(session, request.foreign);
-  const report::Redaction secrets({}, {}, {});
-  const report::Redaction removed = request.keep_names ? secrets : own_names(session);
-  return report::write_html(found.report, found.pictures, {&removed, CUDADIAG_VERSION, !launch::missing_isolation()});
+  const std::string foreign = request.foreign ? "" : session::why_foreign(session);
+  const symbolize::WithheldSources withheld(!foreign.empty());
+  diagnose::SessionState state(session);
+  diagnose::Diagnosis report = state.diagnosis();
+  diagnose::mark_foreign(report, foreign);
+  const report::Redaction removed = request.keep_names ? report::Redaction({}, {}, {}) : own_names(session);
+  return report::write_html(report, diagnose::pictures_of(state),
+                            {&removed, CUDADIAG_VERSION, !launch::missing_isolation()});
 }
 
 bool write_file(const std::string& file, const std::string& page) {
@@ -326,60 +350,6 @@ int write_bundle(const session::Session& session, const diagnose::Diagnosis& rep
   }
   say("review the bundle before you share it: only recognisable secrets were removed");
   return 0;
-}
-
-diagnose::Diagnosis examine_found(const session::Session& session, bool trusted) {
-  const std::string foreign = trusted ? "" : session::why_foreign(session);
-  const symbolize::WithheldSources withheld(!foreign.empty());
-  diagnose::SessionState state(session);
-  diagnose::Diagnosis report = state.diagnosis();
-  diagnose::mark_foreign(report, foreign);
-  return report;
-}
-
-IllustratedDiagnosis examine_for_page(const session::Session& session, bool trusted) {
-  const std::string foreign = trusted ? "" : session::why_foreign(session);
-  const symbolize::WithheldSources withheld(!foreign.empty());
-  diagnose::SessionState state(session);
-  IllustratedDiagnosis found{state.diagnosis(), diagnose::pictures_of(state)};
-  diagnose::mark_foreign(found.report, foreign);
-  return found;
-}
-
-void print_unfinished(diagnose::SessionState& state, bool kept) {
-  const session::Session& session = state.session();
-  const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());
-  const std::string text = diagnose::unfinished_text(status);
-  if (text.empty()) return;
-  say(text + (kept ? "; cudadiag status " + diagnose::shell_word(session.folder.string()) + " shows all unfinished work"
-                   : ""));
-}
-
-void empty_older_report(const std::string& path) {
-  std::error_code ignored;  // ignored: writing the report will fail for the same reason
-  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
-}
-
-void write_json_file(const diagnose::Diagnosis& report, const std::string& path, bool stored) {
-  const auto failure = base::write_output_file(path, report::write_json(report), base::Earlier::replaced);
-  if (!failure) return;
-  const bool full = base::is_for_lack_of_room(failure->error);
-  say(fmt::format("cannot write the report to {}: {}; {}{}", path, failure->why,
-                  full ? "free some space" : "choose a writable file",
-                  stored ? fmt::format("{} run: cudadiag report --json", full ? ", then" : ", or") : ""));
-}
-
-report::Redaction own_names(const session::Session& session) {
-  std::vector<std::string> homes, users, hosts = {session.manifest.host, base::host_name()};
-  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
-  for (const char* variable : {"USER", "LOGNAME"}) {
-    if (const char* user = std::getenv(variable)) users.emplace_back(user);
-  }
-  if (const passwd* entry = ::getpwuid(::geteuid())) {
-    homes.emplace_back(entry->pw_dir);
-    users.emplace_back(entry->pw_name);
-  }
-  return {std::move(homes), std::move(users), std::move(hosts)};
 }
 
 }  // namespace cudadiag::command

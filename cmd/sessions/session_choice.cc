@@ -9,9 +9,13 @@
 #include <variant>
 #include <vector>
 
+#include "diagnose/run_description.h"
+#include "diagnose/session_state.h"
 #include "diagnose/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session/session_trust.h"
+#include "symbolize/source_file.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -123,6 +127,15 @@ LiveRun choose_run(const std::optional<fs::path>& output, const std::string& wan
         "start one with cudadiag run -- COMMAND; if you start it with -o FOLDER, use the same option here"};
   }
   return open_run(taken(found));
+}
+
+diagnose::Diagnosis examine_found(const session::Session& session, bool trusted) {
+  const std::string foreign = trusted ? "" : session::why_foreign(session);
+  const symbolize::WithheldSources withheld(!foreign.empty());
+  diagnose::SessionState state(session);
+  diagnose::Diagnosis report = state.diagnosis();
+  diagnose::mark_foreign(report, foreign);
+  return report;
 }
 
 }  // namespace cudadiag::command

@@ -1,10 +1,11 @@
-// Finds the session or run that the user refers to.
+// Finds the session or run that the user refers to, and diagnoses it.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "diagnose/facts/report_model.h"
 #include "session/session.h"
 #include "supervise/recorded_processes.h"
 
@@ -22,5 +23,9 @@ bool is_latest(const std::filesystem::path& folder, const std::optional<std::fil
 
 // If `wanted` is empty or "latest", returns the newest run in progress or, if there is none, the newest session.
 supervise::LiveRun choose_run(const std::optional<std::filesystem::path>& output, const std::string& wanted);
+
+// Returns the diagnosis of a session. If the session may belong to another user, the diagnosis omits source lines and
+// says why. `trusted`: show source lines in any case.
+diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 }  // namespace cudadiag::command

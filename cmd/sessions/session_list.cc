@@ -23,7 +23,7 @@
 #include "session/session_files.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "sessions/report_files.h"
+#include "sessions/session_choice.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
