@@ -1,10 +1,7 @@
-// Writes messages to stderr and output to stdout, finds out what their terminals support, and shows the progress of a
-// rerun.
+// Writes messages to stderr and output to stdout, and finds out what their terminals support.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,59 +70,5 @@ inline Colour colour_choice = Colour::automatic;  // the option --color
 
 // Chooses whether to use colour, and uses the width of the terminal. `file` is -1 for text that goes to no descriptor.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
-
-// Returns text such as "7 s", "62 s" or "3 min". Rounds up, because the times are estimates. Shows no tenths, which
-// would flicker.
-std::string whole_seconds(double seconds);
-
-struct ProgressState {
-  std::string doing;              // such as "confirming"
-  double seconds = 0;             // since the start of the rerun
-  std::optional<double> share{};  // the share of the work that is done, from 0 to 1
-  double expected_seconds = 0;    // for the whole rerun, estimated from the first run; 0 if unknown
-  double idle_seconds = 0;        // since the share last grew
-};
-
-// Returns text that fits in `columns` columns. Omits the least important words first.
-std::string progress_line(const ProgressState& state, std::size_t columns);
-
-// Adds up the time between ticks. Counts a gap of more than a second as one second, because this process was probably
-// stopped.
-class TickedTime {
- public:
-  using Clock = std::chrono::steady_clock;
-  explicit TickedTime(Clock::time_point now) : last_(now) {}
-  double tick(Clock::time_point now);  // returns seconds
-
- private:
-  Clock::time_point last_;
-  double seconds_ = 0;
-};
-
-// Shows the progress of a rerun on one row of the terminal, and erases that row at the end. Draws only while this
-// process group is in the foreground. After Ctrl-Z and bg, the row belongs to the shell.
-class Progress {
- public:
-  // `operations` is the number of operations that the first run issued; 0 if unknown.
-  Progress(std::string doing, std::uint64_t operations, double expected_seconds);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  // Shows these words from now on, with the time since the first of them, because nobody can estimate how long it
-  // takes.
-  void now_waits_for(std::string what);
-  // Call this several times a second.
-  void show(std::uint64_t done);
-
- private:
-  bool may_paint() const;
-
-  ProgressState state_;
-  std::uint64_t operations_;
-  TickedTime time_;
-  bool terminal_;
-  bool shown_ = false, waits_ = false;
-};
 
 }  // namespace cudadiag::command

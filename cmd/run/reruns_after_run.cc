@@ -1,12 +1,23 @@
-// Reruns the command after a run.
+// Reruns the command after a run, if the policy allows it or the user agrees.
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "analyse/analysis.h"
 #include "diagnose/words.h"
 #include "launch/isolation/isolation.h"
+#include "launch/spawn.h"
 #include "report/writers.h"
 #include "run/reruns.h"
 #include "run/watched_run.h"
@@ -18,6 +29,184 @@
 #include "terminal.h"
 
 namespace cudadiag::command {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The interval at which to check for signals and for a change of the foreground job.
+constexpr int kKeyMilliseconds = 100;
+constexpr const char* kChoices = " [y/N]";
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0 && std::strcmp(value, "false") != 0;
+}
+
+bool runs_in_ci() {
+  constexpr const char* kVariables[] = {"CI",
+                                        "CONTINUOUS_INTEGRATION",
+                                        "BUILD_ID",
+                                        "BUILD_NUMBER",
+                                        "BUILDKITE",
+                                        "CIRCLECI",
+                                        "GITHUB_ACTIONS",
+                                        "GITLAB_CI",
+                                        "JENKINS_URL",
+                                        "TEAMCITY_VERSION",
+                                        "TF_BUILD",
+                                        "TRAVIS"};
+  return std::ranges::any_of(kVariables, is_set);
+}
+
+bool reads_lines(int file) {
+  termios settings{};
+  return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
+}
+
+// Returns true if another job has the foreground. If `file` is not the controlling terminal, tcgetpgrp() fails, and the
+// result is false.
+bool lost_foreground(int file) {
+  const pid_t owner = ::tcgetpgrp(file);
+  return owner >= 0 && owner != ::getpgrp();
+}
+
+bool agrees(std::string answer) {
+  std::erase_if(answer, [](unsigned char c) { return std::isspace(c) != 0; });
+  std::transform(answer.begin(), answer.end(), answer.begin(), [](unsigned char c) { return std::tolower(c); });
+  return answer == "y" || answer == "yes";
+}
+
+std::string about(double seconds) { return seconds < 1 ? "under a second" : "about " + whole_seconds(seconds); }
+
+std::string runs_text(const RerunOutlook& outlook) {
+  const std::string limits = outlook.limits.empty() ? "" : "; " + outlook.limits;
+  const char* link = outlook.most == outlook.runs + 1 ? "or" : "to";
+  const std::string more = outlook.most > outlook.runs ? fmt::format(" {} {}", link, outlook.most) : "";
+  const bool one = outlook.runs == 1 && more.empty();
+  return fmt::format("{}{} {}, {}{}{}", outlook.runs, more, one ? "run" : "runs", about(outlook.seconds),
+                     one ? "" : " each", limits);
+}
+
+volatile sig_atomic_t was_continued = 0;
+
+extern "C" void on_continue(int) { was_continued = 1; }
+
+// Notices that this process was stopped and continued.
+class Continued {
+ public:
+  Continued() {
+    was_continued = 0;
+    launch::keep_for_targets(SIGCONT);
+    struct sigaction action {};
+    action.sa_handler = on_continue;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGCONT, &action, &before_);
+  }
+  ~Continued() { ::sigaction(SIGCONT, &before_, nullptr); }
+  Continued(const Continued&) = delete;
+  Continued& operator=(const Continued&) = delete;
+  // Returns true once after each time.
+  bool once() { return std::exchange(was_continued, 0) != 0; }
+
+ private:
+  struct sigaction before_ {};
+};
+
+// Asks one question and waits for the answer.
+class Asking {
+ public:
+  Asking(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times)
+      : text_(fitted("cudadiag: " + question + kChoices, STDERR_FILENO) + ' '),
+        input_(input),
+        relay_(relay),
+        times_(times),
+        time_(Clock::now()) {}
+
+  bool agreed() {
+    ::tcflush(input_, TCIFLUSH);
+    heeded_ = times_.deaf.count() == 0;
+    Continued continued;
+    write_error_text(text_);
+    bool timed_out = false;
+    while (true) {
+      pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
+      const int ready = ::poll(&terminal, 1, kKeyMilliseconds);
+      relay_.take_signals();
+      if (ready > 0 && (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) break;
+      if (relay_.interrupted() || lost_foreground(input_)) break;
+      const double seconds = time_.tick(Clock::now());
+      if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_heeding();
+      if (seconds * 1000 >= static_cast<double>(times_.patience.count())) {
+        timed_out = true;
+        break;
+      }
+      // Prints the question again after Ctrl-Z and fg, because the shell's lines stand below it.
+      if (continued.once()) write_error_text('\r' + text_);
+      if (!heeded_ || ready <= 0) continue;
+      if (const auto answer = read_line()) return agrees(*answer);
+    }
+    // Discards a half-typed line, which the shell would otherwise read.
+    if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
+    write_error_text(timed_out ? "no answer\n" : "\n");
+    return false;
+  }
+
+ private:
+  // Nobody can have read the question before an earlier line, so that line is not an answer. Asks again. A line that
+  // was begun earlier but is ended later counts.
+  void start_heeding() {
+    heeded_ = true;
+    pollfd early{input_, POLLIN, 0};
+    if (::poll(&early, 1, 0) <= 0 || (early.revents & POLLIN) == 0) return;
+    ::tcflush(input_, TCIFLUSH);
+    say("this answer came before the question could be read; please answer again");
+    write_error_text(text_);
+  }
+
+  // Returns nullopt if no complete line has been typed yet.
+  std::optional<std::string> read_line() {
+    std::array<char, 256> text{};
+    const ssize_t length = ::read(input_, text.data(), text.size());
+    if (length < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
+    if (length <= 0) write_error_text("\n");
+    return length <= 0 ? "" : std::string(text.data(), static_cast<std::size_t>(length));
+  }
+
+  std::string text_;
+  int input_;
+  launch::SignalRelay& relay_;
+  AskingTimes times_;
+  TickedTime time_;
+  bool heeded_ = false;
+};
+
+}  // namespace
+
+supervise::TerminalState terminal_state() {
+  supervise::TerminalState state;
+  state.input_is_terminal = ::isatty(STDIN_FILENO) != 0;
+  state.errors_are_terminal = ::isatty(STDERR_FILENO) != 0;
+  state.in_foreground = launch::in_foreground(STDIN_FILENO) && launch::in_foreground(STDERR_FILENO);
+  state.lines_are_read = reads_lines(STDIN_FILENO);
+  state.dumb = !can_be_driven(STDERR_FILENO);
+  state.in_ci = runs_in_ci();
+  return state;
+}
+
+std::string question(const RerunOutlook& outlook) {
+  const std::string warning = outlook.warning.empty() ? "" : " But " + outlook.warning + ".";
+  return fmt::format("Run it again {}? Usually {}.{}", outlook.purpose, runs_text(outlook), warning);
+}
+
+std::string announcement(const RerunOutlook& outlook) {
+  return fmt::format("running the command again {}: usually {} (turn off: --rerun=never)", outlook.purpose,
+                     runs_text(outlook));
+}
+
+bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times) {
+  return Asking(question, input, relay, times).agreed();
+}
+
 namespace {
 
 class RerunsAfterRun {

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "terminal.h"
+#include "run/reruns.h"
 
 namespace cudadiag::command {
 namespace {
