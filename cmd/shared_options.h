@@ -16,7 +16,7 @@
 namespace cudadiag::command {
 
 // Whom to inform about a failure.
-struct FailureSinkOptions {
+struct FailureNoticeOptions {
   std::string command;          // run by a shell; empty: none
   std::string termination_log;  // a file; empty: none
 };
@@ -31,7 +31,7 @@ struct RunOptions {
   supervise::RerunMode rerun_mode = supervise::RerunMode::standard;
   supervise::RerunOptions rerun;
   std::string arm;  // the session whose suspects this run waits for; empty: none
-  FailureSinkOptions sinks;
+  FailureNoticeOptions notices;
   bool end_on_failure = false;  // end the program after reporting its failure
   bool stop_on_race = false;
   bool print_no_race = false;  // if no race was found, say so

@@ -50,9 +50,9 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
       ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
   add_text(command, "--arm", run->arm, "SESSION", "wait for the operations that may have failed in this session");
   add_error_exit_status(command, run->error_exit_status);
-  add_text(command, "--on-failure", run->sinks.command, "COMMAND",
+  add_text(command, "--on-failure", run->notices.command, "COMMAND",
            "run this shell command at the first failure; CUDADIAG_REPORT is the path of the report, as JSON");
-  add_text(command, "--termination-log", run->sinks.termination_log, "FILE", "also append the report to this file")
+  add_text(command, "--termination-log", run->notices.termination_log, "FILE", "also append the report to this file")
       ->check(a_writable_file());
   command->add_flag("--end-on-failure", run->end_on_failure, "end the program after reporting its failure");
   group(command, "In CI and in production", {"--on-failure", "--termination-log", "--end-on-failure"});

@@ -45,7 +45,7 @@ void print_unfinished(diagnose::SessionState& state, bool kept) {
 }  // namespace
 
 RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
-    : recording_(recording), options_(options), sinks_(options.sinks) {
+    : recording_(recording), options_(options), notices_(options.notices) {
   if (const auto& failure = recording.obstacle_to_keeping()) {
     say("no session will be kept: " + failure->what + "; " + failure->hint);
     if (options.recording.record.once) say("--once gets no GPU core dump: the driver can write it only to a session");
@@ -82,7 +82,7 @@ void RunReport::print_report(diagnose::Diagnosis report) {
     }
   }
   if (!report.findings.empty()) findings_ = true;
-  sinks_.inform(report);
+  notices_.inform(report);
 }
 
 void RunReport::store_and_print(diagnose::Diagnosis report) {
@@ -171,7 +171,7 @@ void RunReport::finish(const supervise::RunEnd& end) {
   if (clean && !is_wanted) recording_.discard();
   if (recording_.writer() != nullptr) keep_session();
   print_rest();
-  if (end.end.code != 0 || end.end.signal) FailureSinks::write_torchrun_error(report());
+  if (end.end.code != 0 || end.end.signal) FailureNotices::write_torchrun_error(report());
   print_end(end, may_have_kept);
 }
 

@@ -21,15 +21,15 @@
 namespace cudadiag::command {
 
 // Reports a failure to a user's command, to a container's termination log, and to torchrun.
-class FailureSinks {
+class FailureNotices {
  public:
   // `options` must outlive this object.
-  explicit FailureSinks(const FailureSinkOptions& options) : options_(options) {}
-  FailureSinks(const FailureSinks&) = delete;
-  FailureSinks& operator=(const FailureSinks&) = delete;
+  explicit FailureNotices(const FailureNoticeOptions& options) : options_(options) {}
+  FailureNotices(const FailureNotices&) = delete;
+  FailureNotices& operator=(const FailureNotices&) = delete;
   // Waits for the user's command, because a container may end as soon as this process ends. INT, TERM and HUP end this
   // process at once. Call this without a SignalRelay: it would take these signals.
-  ~FailureSinks();
+  ~FailureNotices();
 
   // Handles the first report that has a finding, and ignores later reports. Starts the user's command, for which the
   // destructor waits. CUDADIAG_REPORT contains the path of the report.
@@ -39,7 +39,7 @@ class FailureSinks {
   static void write_torchrun_error(const diagnose::Diagnosis& report);
 
  private:
-  const FailureSinkOptions& options_;
+  const FailureNoticeOptions& options_;
   pid_t command_ = -1;  // a child that waits for the user's command
   bool informed_ = false;
 };
@@ -110,7 +110,7 @@ class RunReport {
 
   supervise::Recording& recording_;
   const RunOptions& options_;
-  FailureSinks sinks_;
+  FailureNotices notices_;
   std::set<std::uint32_t> reported_;                    // pids of the processes whose failure has been reported
   std::map<std::size_t, std::string> reported_stalls_;  // by stall number, the location that was reported for the stall
   std::atomic<bool> findings_ = false;

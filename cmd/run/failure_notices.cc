@@ -128,14 +128,14 @@ void write_termination_log(const std::string& path, const diagnose::Diagnosis& r
 
 }  // namespace
 
-void FailureSinks::inform(const diagnose::Diagnosis& report) {
+void FailureNotices::inform(const diagnose::Diagnosis& report) {
   if (informed_ || report.findings.empty()) return;
   informed_ = true;
   if (!options_.termination_log.empty()) write_termination_log(options_.termination_log, report);
   if (!options_.command.empty()) command_ = start_command(options_.command, report);
 }
 
-FailureSinks::~FailureSinks() {
+FailureNotices::~FailureNotices() {
   if (command_ <= 0) return;
   const int status = wait_for(command_);
   if (status == kBySignal + SIGKILL) {
@@ -145,7 +145,7 @@ FailureSinks::~FailureSinks() {
   }
 }
 
-void FailureSinks::write_torchrun_error(const diagnose::Diagnosis& report) {
+void FailureNotices::write_torchrun_error(const diagnose::Diagnosis& report) {
   const char* path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (path == nullptr || *path == '\0' || report.findings.empty()) return;
   struct stat there {};
