@@ -104,12 +104,21 @@ bool is_folder_of(const std::string& wanted, const fs::path& session) {
   return fs::is_directory(wanted, error) && fs::equivalent(wanted, session.parent_path(), error);
 }
 
+// Returns the path with the session's name, and with the folder that holds the session. The user may have given only
+// the name, or "." for the working folder.
+fs::path whole_path(const fs::path& session) {
+  std::error_code error;
+  const bool is_named = session.filename() != "." && session.filename() != "..";
+  const fs::path whole = is_named ? fs::absolute(session, error) : fs::canonical(session, error);
+  return error ? session : whole;
+}
+
 // Finds all sessions before removing any, because each removal renumbers the remaining sessions.
 int carry_out(const Selection& selection, Deed deed) {
   const auto roots = session::roots_to_read(selection.output);
   std::vector<fs::path> folders;
   for (const std::string& wanted : selection.wanted) {
-    const fs::path folder = taken(session::find_session(roots, wanted));
+    const fs::path folder = whole_path(taken(session::find_session(roots, wanted)));
     if (!session::is_session(folder)) {
       throw Error{folder.string() + " is not one of your sessions", "to list all sessions: cudadiag list"};
     }

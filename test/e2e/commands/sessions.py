@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from harness import FAULT, copy_session, expect, expect_in, expect_success, faulty, program, skip, true_line
-from passes import AGAIN, bisect, rerun
+from passes import AGAIN, bisect, rerun, session_of
 
 ONCE = AGAIN + " run=1"
 NOBODY = 65534
@@ -410,6 +410,16 @@ def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs
     expect(trace.exists(), True, "whether the program ran")
     expect(said.splitlines()[0], "cudadiag: running the command again without isolation, so it can write files: "
            f"sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", "first line")
+
+
+def a_session_is_kept_and_removed_from_its_own_folder_and_the_one_above(machine):
+    machine.plan(FAULT)
+    for inside in (False, True):
+        machine.run(*program("ten_launches.py"))
+        folder = session_of(machine).resolve()
+        name, place = (".", folder) if inside else (folder.name, folder.parent)
+        for command in (["keep"], ["keep", "--undo"], ["rm"]):
+            expect_success(machine.cudadiag(*command, name, cwd=place))
 
 
 def a_bundle_has_no_file_that_a_link_leads_to(machine):
