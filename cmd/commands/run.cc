@@ -153,13 +153,17 @@ void add_races(CLI::App& app, int& status) {
   add_recording(command, races->recording.record);
   add_full_log(command, races->recording.full_log);
   auto* stop = add_stop_on_race(command, races->stop_on_race);
-  command
-      ->add_flag("--tensors", races->recording.tensor_races,
-                 "compare the bytes that PyTorch's operators use, instead of watching CUDA calls")
-      ->excludes(stop);
+  auto* tensors = command
+                      ->add_flag("--tensors", races->recording.tensor_races,
+                                 "compare the bytes that PyTorch's operators use, instead of watching CUDA calls")
+                      ->excludes(stop);
   command->add_flag_callback(
       "--no-host-writes", [races] { races->recording.record.host_writes = false; },
       "do not check whether the host changes the source of a copy too early");
+  for (const char* of_calls :
+       {"--watch-by", "--markers", "--no-python-stacks", "--no-native-stacks", "--full-log", "--no-host-writes"}) {
+    tensors->excludes(command->get_option(of_calls));
+  }
   group(command, "Races", {"--stop-on-race", "--no-host-writes"});
   add_rerun_mode(command, races->rerun_mode, "whether to rerun the command to name the racing tensors");
   add_error_exit_status(command, races->error_exit_status);

@@ -123,6 +123,7 @@ def wrong_command_lines_are_explained(machine):
             (["report", "--html", "--sarif"], "--sarif cannot be combined with --html; see cudadiag report --help"),
             (["report", "--sarif", "--bundle"], "--sarif cannot be combined with --bundle; see cudadiag report --help"),
             (["report", "--json", "--keep-names"], "--keep-names requires --html or --open; see cudadiag report --help"),
+            (["races", "--tensors", "--full-log", "true"], "--full-log cannot be combined with --tensors; see cudadiag races --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
              "--save-limit requires --save-launch or --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")
