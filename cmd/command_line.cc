@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 
+#include "diagnose/words.h"
 #include "launch/spawn.h"
 #include "report/text_layout.h"
 #include "wire/area.h"
@@ -342,7 +343,8 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
   const bool program = !launch::find_command(word).path.empty(), script = word.ends_with(".py");
   if (program || script || word.find('/') != std::string::npos) {
     const char* interpreter = script && !program ? "python3 " : "";
-    return "no such command " + word + "; to run a program: cudadiag run -- " + interpreter + word + " …";
+    return "no such command " + word + "; to run a program: cudadiag run -- " + interpreter +
+           diagnose::shell_word(word) + " …";
   }
   return "no such command " + word + (meant.empty() ? "; see cudadiag --help" : meant);
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "command_line.h"
+#include "diagnose/words.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -192,6 +193,13 @@ std::vector<std::string> given_options(const CLI::App& command, bool of_reruns) 
     words.push_back(is_flag ? name : name + '=' + option->results().at(number));
   }
   return words;
+}
+
+std::string command_with(std::vector<std::string> given, const std::string& added, const std::filesystem::path& place) {
+  const auto name = [](const std::string& word) { return word.substr(0, word.find('=')); };
+  std::erase_if(given, [&](const std::string& word) { return name(word) == name(added); });
+  given.insert(given.end(), {added, place.string()});
+  return "cudadiag " + diagnose::shell_line(given);
 }
 
 namespace {

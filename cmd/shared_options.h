@@ -66,6 +66,10 @@ void add_foreign(CLI::App* command, bool& foreign, const char* help);
 // `of_reruns`: only those of add_reruns(); otherwise, the subcommand comes first.
 std::vector<std::string> given_options(const CLI::App& command, bool of_reruns);
 
+// Returns the command line that has the options `given`, from given_options(), and `added`, which may replace one of
+// them. `place`: the session or folder that it is about.
+std::string command_with(std::vector<std::string> given, const std::string& added, const std::filesystem::path& place);
+
 // The options --user-code and --not-user-code classify code as the user's own or not.
 void add_code_rules(CLI::App* command);
 

@@ -62,7 +62,7 @@ struct WindowChoice {
 struct BisectOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
-  std::vector<std::string> rerun_options;  // as in session::Manifest
+  std::vector<std::string> given, rerun_options;  // as in session::Manifest
   std::optional<std::filesystem::path> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   supervise::RerunOptions rerun;
@@ -89,10 +89,10 @@ std::string command_line(const session::Manifest& manifest) {
 }
 
 // A rerun executes the session's command with the user's rights, and another user may have written that command.
-Error refusal(const session::Session& session, const std::string& why) {
+Error refusal(const session::Session& session, const std::string& why, const BisectOptions& options) {
   return {"not rerun, because the session may belong to another user: " + why +
               ". A rerun would execute: " + command_line(session.manifest),
-          "if you trust the session, run: cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
+          "if you trust the session, run: " + command_with(options.given, "--foreign", session.folder)};
 }
 
 // Explains why a session whose launcher did not finish cannot be rerun. Only the launcher has the program's full
@@ -305,7 +305,7 @@ RerunWindow window_of_launch(const session::Session& session, std::uint64_t want
         session.processes.size() > 1
             ? fmt::format("operation {} does not exist: no process of the run issued more than {}", wanted, number)
             : fmt::format("operation {} does not exist: the run issued only {}", wanted, number),
-        "cudadiag dump lists the recorded operations"};
+        "cudadiag dump " + diagnose::shell_word(session.folder.string()) + " lists the recorded operations"};
   }
   throw Error{fmt::format("operation {} was overwritten: the recording keeps only the latest operations", wanted),
               "choose it by its line (--site) or by its kernel (--kernel)"};
@@ -337,7 +337,7 @@ session::Session open_recorded(const BisectOptions& options) {
 void check_rerun(const session::Session& session, const BisectOptions& options) {
   if (session.manifest.command.empty()) throw no_reruns_of(session);
   if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
-    throw refusal(session, why);
+    throw refusal(session, why, options);
   }
   if (const auto exposed = session::exposed_folder(session)) {
     throw Error{"not rerun, because another user can rename entries of " + exposed->string() +
@@ -346,7 +346,8 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
   }
   if (session.manifest.working_directory.empty() && !options.isolated) {
     throw Error{"not rerun, because the folder in which the command ran had been removed before it started",
-                "change to a folder that exists, and run it in isolation: cudadiag bisect --isolated"};
+                "change to a folder that exists, and run it in isolation: " +
+                    command_with(options.given, diagnose::kIsolated, session.folder)};
   }
   if (const std::string name = diagnose::descriptor_in(session.manifest.command); !name.empty()) {
     throw Error{"not rerun, because the command reads " + name + ", which only the first run had",
@@ -354,7 +355,8 @@ void check_rerun(const session::Session& session, const BisectOptions& options) 
   }
   if (options.rerun.sanitize && supervise::find_sanitizer().empty()) {
     throw Error{"compute-sanitizer is not installed here, so nothing was rerun",
-                "install the CUDA Toolkit; to see the command for another machine: cudadiag report -v"};
+                "install the CUDA Toolkit; to see the command for another machine: cudadiag report " +
+                    diagnose::shell_word(session.folder.string()) + " -v"};
   }
   if (const auto missing = options.isolated ? launch::missing_isolation() : std::nullopt) {
     throw Error{"this system cannot isolate a rerun (" + *missing + "), so nothing was rerun",
@@ -457,6 +459,7 @@ void add_bisect(CLI::App& app, int& status) {
   name_page(command);
   command->callback([bisect, &status, command] {
     bisect->code_rules = code_rules(*command);
+    bisect->given = given_options(*command, false);
     bisect->rerun_options = given_options(*command, true);
     status = carry_out(*bisect);
   });

@@ -75,7 +75,9 @@ std::vector<fs::path> sessions_of(const RanksOptions& options) {
     }
     if (const auto failure = session::unreadable(path)) throw *failure;
     const std::vector<fs::path> all = session::recordings_in(path);
-    if (all.empty()) throw base::Error{"no session was found in " + word, "start every launcher with -o " + word};
+    if (all.empty())
+      throw base::Error{"no session was found in " + word,
+                        "start every launcher with -o " + diagnose::shell_word(word)};
     for (const fs::path& each : all) {
       const auto failure = session::unreadable(each);
       failure ? say(*failure) : found.push_back(each);

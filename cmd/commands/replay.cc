@@ -83,7 +83,7 @@ fs::path folder_of_session(const fs::path& session) {
   if (!has_failed) throw Error{"no launch was saved in " + session.string(), "the session has no failed GPU work"};
   const bool was_tried = supervise::was_made(found.manifest, session::PassKind::launch);
   throw Error{"no launch was saved in " + session.string(),
-              was_tried ? "the notes of cudadiag report -v may say why"
+              was_tried ? "the notes of cudadiag report " + diagnose::shell_word(session.string()) + " -v may say why"
                         : "to save one: " + diagnose::bisect_command(session.string(), found.manifest.input_read,
                                                                      found.manifest.rerun_options, "--save-launch")};
 }
@@ -100,11 +100,10 @@ replay::UnparsedLaunch find_launch(const ReplayOptions& options) {
 replay::LaunchFolder open_launch(const ReplayOptions& options) {
   replay::UnparsedLaunch unparsed = find_launch(options);
   if (!unparsed.why_foreign().empty() && !options.foreign) {
-    throw Error{
-        fmt::format("not run, because the launch may belong to another user: {}. A replay would run its "
-                    "device code on your GPU",
-                    unparsed.why_foreign()),
-        "if you trust the launch, run: cudadiag replay --foreign " + diagnose::shell_word(unparsed.path().string())};
+    throw Error{fmt::format("not run, because the launch may belong to another user: {}. A replay would run its "
+                            "device code on your GPU",
+                            unparsed.why_foreign()),
+                "if you trust the launch, run: " + command_with(options.plan.given, "--foreign", unparsed.path())};
   }
   return taken(std::move(unparsed).parse());
 }
@@ -178,9 +177,10 @@ class Replaying {
   }
 
   std::optional<Error> minimise() {
+    const std::string times = fmt::format("--times={}", std::max(20u, std::min(plan_.times, kMostTimes / 10) * 10));
     if (result_.tally.as_it_did == 0)
       return Error{"cannot minimise the launch: the replay does not fail as the saved launch did",
-                   "to replay it more often: " + command_with_more_replays()};
+                   "to replay it more often: " + command_with(plan_.given, times, folder_.path())};
     std::vector<std::uint32_t> blocks;
     for (std::size_t i = 0; i < folder_.launch().blocks.size(); ++i) {
       if (folder_.launch().blocks[i].contents) blocks.push_back(static_cast<std::uint32_t>(i));
@@ -197,14 +197,6 @@ class Replaying {
       if (!std::binary_search(needed.begin(), needed.end(), i)) smaller.blocks[i].contents.reset();
     }
     return replay::copy_folder(folder_, std::move(smaller), plan_.minimal);
-  }
-
-  std::string command_with_more_replays() const {
-    std::vector<std::string> words = plan_.given;
-    std::erase_if(words, [](const std::string& word) { return word.starts_with("--times="); });
-    words.push_back(fmt::format("--times={}", std::max(20u, std::min(plan_.times, kMostTimes / 10) * 10)));
-    words.push_back(folder_.path().string());
-    return "cudadiag " + diagnose::shell_line(words);
   }
 
   // Compares the memory contents after the first replay with those after each later replay.

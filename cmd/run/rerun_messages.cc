@@ -330,8 +330,8 @@ void RerunMessages::cannot(const RerunProblem& problem) {
     case Kind::no_suspected_kernel:
       return say("no rerun under compute-sanitizer: the name of the suspected kernel is unknown");
     case Kind::no_sanitizer:
-      return say(
-          "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it");
+      return say("compute-sanitizer is not installed here; cudadiag report " +
+                 diagnose::shell_word(session_.folder.string()) + " -v shows the command for a machine that has it");
     case Kind::nothing_confirmed:
       return say("no inputs were saved: no rerun confirmed the failure; to try again: " +
                  bisect_command(std::string("--save-inputs ") + diagnose::kRepeat));

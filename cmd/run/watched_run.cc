@@ -158,7 +158,9 @@ void write_json_file(const diagnose::Diagnosis& report, const std::string& path,
   const bool full = base::is_for_lack_of_room(failure->error);
   say(fmt::format("cannot write the report to {}: {}; {}{}", path, failure->why,
                   full ? "free some space" : "choose a writable file",
-                  stored ? fmt::format("{} run: cudadiag report --json", full ? ", then" : ", or") : ""));
+                  stored ? fmt::format("{} run: cudadiag report {} --json", full ? ", then" : ", or",
+                                       diagnose::shell_word(report.session))
+                         : ""));
 }
 
 // Runs and observes the command, reports the findings, and reruns the command.
@@ -180,6 +182,10 @@ class WatchedRun {
       recording_.discard();
       say(failure->failure);
       return failure->exit_status;
+    }
+    if (recording_.writer() != nullptr) {
+      way_to_session_ = ". To read the session later: cudadiag report " +
+                        diagnose::shell_word(session::finished_name(recording_.writer()->folder()).string());
     }
     target_.emplace(std::move(std::get<launch::Target>(spawned)));
     watch_.emplace(*target_, *relay_, recording_.arena());
@@ -259,9 +265,10 @@ class WatchedRun {
     if (!seen_ended_) seen_ended_ = std::chrono::steady_clock::now();
     if (!asked && (idle < limit_ || std::chrono::steady_clock::now() - *seen_ended_ < limit_)) return;
     const std::string text =
-        fmt::format("cudadiag: the report is not complete: {}. To read the session later: cudadiag report\n",
+        fmt::format("cudadiag: the report is not complete: {}{}\n",
                     asked ? "a second signal ended it"
-                          : fmt::format("it made no progress for {} s; a file server may not answer", limit_.count()));
+                          : fmt::format("it made no progress for {} s; a file server may not answer", limit_.count()),
+                    way_to_session_);
     // Does not wait for a reader, and takes no lock that the stuck thread may hold.
     pollfd output{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&output, 1, 0) > 0) {
@@ -351,6 +358,7 @@ class WatchedRun {
   std::optional<launch::XidEvents> xids_;
   std::optional<supervise::StallWatch> stalls_;
   std::vector<std::uint32_t> outliving_;
+  std::string way_to_session_;  // the end of a message; empty if there is no session
   const std::chrono::seconds limit_{
       std::llround(std::clamp(options_.rerun.time_limit.value_or(kUsualLimit), 1.0, kLongestLimit))};
   std::optional<std::chrono::steady_clock::time_point> seen_ended_;  // used only by give_up()

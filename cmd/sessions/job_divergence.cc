@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "diagnose/ranks.h"
+#include "diagnose/words.h"
 #include "evidence/flight_dump.h"
 #include "session/session_files.h"
 #include "sessions/job_sessions.h"
@@ -69,10 +70,13 @@ std::map<int, fs::path> named_files(const std::string& named) {
     if (!is_it || !at->is_regular_file(unknown)) continue;
     const auto [known, is_new] = files.emplace(*rank, at->path());
     if (is_new) continue;
-    throw base::Error{
-        fmt::format("rank {} has two files: {} and {}", *rank, known->second.string(), at->path().string()),
-        "give the prefix of the dumps (the value of TORCH_FR_DUMP_TEMP_FILE): --flight-recorder " +
-            (folder / "comm_lib_trace_rank_").string()};
+    const auto prefix = [](std::string file) {
+      return diagnose::shell_word(file.erase(file.find_last_not_of("0123456789") + 1));
+    };
+    const std::string first = known->second.string(), second = at->path().string();
+    throw base::Error{fmt::format("rank {} has two files: {} and {}", *rank, first, second),
+                      "give the prefix of the dumps (the value of TORCH_FR_DUMP_TEMP_FILE): --flight-recorder " +
+                          prefix(first) + " or " + prefix(second)};
   }
   if (!files.empty()) return files;
   throw base::Error{

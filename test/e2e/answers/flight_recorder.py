@@ -52,6 +52,7 @@ def dumps_can_lie_where_the_user_says(machine):
     expect(_groups(machine, "missing", "--flight-recorder", "moved/rank_")["group"], "tp1", "a prefix is exact")
     refused = machine.cudadiag("ranks", "--flight-recorder", "moved", "missing")
     expect_in("rank 2 has two files: ", refused.stderr, "two files")
+    expect(set(refused.stderr.rpartition("--flight-recorder ")[2].split()), {"moved/older_", "or", "moved/rank_"}, "what to give")
     expect(refused.returncode, 125, "status")
     refused = machine.cudadiag("ranks", "--flight-recorder", "nowhere/rank_", "missing")
     expect_in("no Flight Recorder dump found at nowhere/rank_", refused.stderr, "no files")

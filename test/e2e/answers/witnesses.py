@@ -289,7 +289,8 @@ def sanitizer_that_crashes_hangs_or_is_missing_costs_no_report(machine):
     (machine.folder / "bin/compute-sanitizer").unlink()
     report, result = _run(machine, "--sanitize")
     expect(_outcome(report, "sanitize"), [], "pass")
-    expect_in("compute-sanitizer is not installed here; cudadiag report -v shows the command", result.stderr, "stderr")
+    session = f"{machine.state}/cudadiag/{machine.sessions()[-1]}"
+    expect_in(f"compute-sanitizer is not installed here; cudadiag report {session} -v shows the command", result.stderr, "stderr")
     refused = machine.cudadiag("bisect", "--sanitize")
     expect((refused.returncode, refused.stderr.partition(", so")[0]),
            (125, "cudadiag: compute-sanitizer is not installed here"), "bisect without it")

@@ -402,10 +402,10 @@ def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs
     trace = machine.folder / "ran"
     folder = _foreign(machine, host="evilbox", command=["sh", "-c", f"echo >>{trace}; exit 3"],
                       working_directory=str(machine.folder))
-    refused = machine.cudadiag("bisect", folder)
+    refused = machine.cudadiag("bisect", folder, "--repeat", "5")
     expect((refused.returncode, trace.exists()), (125, False), "status, and whether the program ran")
     expect_in(f"A rerun would execute: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", refused.stderr, "command")
-    expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "the command to run it")
+    expect_in(f"cudadiag bisect --repeat=5 --foreign {folder}\n", refused.stderr, "the command to run it")
     said = machine.cudadiag("bisect", folder, "--foreign").stderr
     expect(trace.exists(), True, "whether the program ran")
     expect(said.splitlines()[0], "cudadiag: running the command again without isolation, so it can write files: "

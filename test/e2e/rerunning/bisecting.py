@@ -115,7 +115,7 @@ def bisect_says_what_it_cannot_do(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for words, why in ((["nowhere"], "session nowhere does not exist"),
-                       (["--launch", "11"], "operation 11 does not exist: the run issued only 10"),
+                       (["--launch", "11"], "operation 11 does not exist: the run issued only 10; cudadiag dump /"),
                        (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
                         "no recorded operation matches; the recorded kernels are: smooth\n"),

@@ -76,6 +76,7 @@ def working_folder_that_was_removed_before_the_start_is_an_obstacle_to_isolation
                         "first change to a folder that exists. To prove", isolated=True)
         refused = machine.cudadiag("bisect")
         expect_in("not rerun, because the folder in which the command ran had been removed", refused.stderr, "bisect")
+        expect_in(f"cudadiag bisect --isolated {machine.state}/cudadiag/{machine.sessions()[0]}\n", refused.stderr, "bisect")
         expect_success(machine.cudadiag("bisect", "--isolated", "--no-device-pass"))
         expect_proven(machine.report())
 

@@ -500,8 +500,8 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
     machine.environment["TORCHELASTIC_ERROR_FILE"] = str(pipe)
     result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", pipe, "--json", pipe])
     expect(result.returncode, 1, "status")
-    expect_in(f"cudadiag: cannot write the report to {pipe}: no process reads it; choose a writable file",
-              result.stderr, "--json")
+    expect_in(f"cudadiag: cannot write the report to {pipe}: no process reads it; choose a writable file, or run: cudadiag "
+              f"report {machine.state}/cudadiag/{machine.sessions()[0]} --json\n", result.stderr, "--json")
     for name in ("--termination-log", "TORCHELASTIC_ERROR_FILE"):
         expect_in(f"cudadiag: {name}: the report was not written to {pipe}: no process reads it; choose a regular "
                   "file\n", result.stderr, name)

@@ -32,6 +32,7 @@ TEST_CASE("for a typing error the right subcommand is suggested, but never a hid
 
 TEST_CASE("for a program in place of a subcommand, the message gives the command that runs it") {
   CHECK(refusal({"ls", "-l"}) == "no such command ls; to run a program: cudadiag run -- ls …");
+  CHECK(refusal({"./my app"}) == "no such command ./my app; to run a program: cudadiag run -- './my app' …");
 }
 
 TEST_CASE("a user who wants to attach to a process is told that this is not possible") {
