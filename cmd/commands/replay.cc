@@ -157,6 +157,7 @@ class Replaying {
   std::optional<Error> repeat() {
     for (unsigned i = 0; i < plan_.times && !launch::asked_to_end(); ++i) {
       const replay::Run done = player_.play();
+      if (launch::asked_to_end()) break;  // the replay was cut short, so it shows nothing
       replay::add(result_.tally, done);
       if (i == 0) result_.first = done;
       if (done.outcome == Outcome::impossible) break;
@@ -211,13 +212,14 @@ class Replaying {
     const auto play = [&](unsigned number, const replay::GpuChoice& gpu) {
       fs::create_directory(outputs(number), error);
       const replay::Run done = player_.play_for_outputs(outputs(number), gpu);
-      replay::add(result_.tally, done);
+      if (!launch::asked_to_end()) replay::add(result_.tally, done);
       return done;
     };
     result_.first = play(0, here);
     const unsigned times = std::max(plan_.times, 2u);
     for (unsigned i = 1; i < times && result_.tally.impossible == 0 && !launch::asked_to_end(); ++i) {
       const replay::Run done = play(i, there);
+      if (launch::asked_to_end()) break;
       Compared compared{there, {}, {}};
       compared.obstacle = obstacle_to_comparing(done, here, there);
       if (compared.obstacle.empty()) {

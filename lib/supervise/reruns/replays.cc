@@ -243,6 +243,7 @@ session::ReplayTally replay_often(const replay::LaunchFolder& folder, const sess
   const auto deadline = Clock::now() + kLongest;
   while (tally.runs < kReplays && Clock::now() < deadline && !relay.interrupted()) {
     const replay::Run run = player.play();
+    if (relay.interrupted()) break;  // the replay was cut short, so it shows nothing
     replay::add(tally, run);
     if (run.outcome == replay::Outcome::impossible || run.outcome == replay::Outcome::hung) break;
   }

@@ -293,6 +293,21 @@ def hanging_launch_is_ended(machine):
     expect((found["outcome"], found["runs"]["hung"]), ("hangs", 1), "outcome")
 
 
+def interrupted_replay_is_no_hang(machine):
+    _, folder, _ = save_launch(machine, "through")
+    machine.plan("hang kernel=sim_store_through")
+    for number, words in enumerate(((), ("--compare",))):
+        begun = machine.folder / f"replay-{number}"
+        machine.environment["CUDADIAG_SIM_RUNS"] = str(begun)
+        replay = machine.start(*machine.command("replay", "--json", *words, folder))
+        while not begun.exists():
+            expect(replay.poll(), None, "status before the signal")
+        replay.send_signal(signal.SIGINT)
+        found = json.loads(replay.communicate(timeout=60)[0])
+        expect(replay.returncode, 128 + signal.SIGINT, "status")
+        expect((found["outcome"], found["runs"]["made"], found["compared"]), (None, 0, []), "what the replay shows")
+
+
 def smallest_set_of_memory_is_found_and_written(machine):
     _, folder, _ = save_launch(machine, "through")
     launch = description_of(folder)
@@ -521,15 +536,6 @@ def saving_is_suggested_only_if_it_can_add_a_launch(machine):
     again = machine.cudadiag("bisect", "--no-device-pass").stderr
     expect_in("a rerun would add nothing: the failure is already proven", again, "after the launch was saved")
     assert "--save-launch" not in again, again
-
-
-def replay_that_is_interrupted_ends_with_the_number_of_the_signal(machine):
-    _, folder, _ = save_launch(machine, "through")
-    tool = machine.folder / "compute-sanitizer"
-    tool.write_text("#!/bin/sh\nkill -INT $PPID\n")
-    tool.chmod(0o755)
-    machine.environment["PATH"] = f"{machine.folder}:{machine.environment['PATH']}"
-    expect(machine.cudadiag("replay", "--sanitize", folder).returncode, 128 + signal.SIGINT, "status")
 
 
 def sanitizer_that_is_not_there_is_named(machine):
