@@ -56,7 +56,8 @@ RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
   for (const std::string& warning : recording.warnings()) say(warning);
 }
 
-void RunReport::print_unstored(const supervise::Stored& stored) const {
+void RunReport::print_unstored(const supervise::Stored& stored) {
+  stored_ = true;
   for (const base::Error& given_up : stored.given_up) say(given_up);
   if (stored.loss) say("the session is incomplete: " + stored.loss->what + "; " + stored.loss->hint);
 }

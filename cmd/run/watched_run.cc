@@ -264,11 +264,12 @@ class WatchedRun {
     }
     if (!seen_ended_) seen_ended_ = std::chrono::steady_clock::now();
     if (!asked && (idle < limit_ || std::chrono::steady_clock::now() - *seen_ended_ < limit_)) return;
+    const bool is_lost = recording_.arena() != nullptr && !report_->stored();
     const std::string text =
         fmt::format("cudadiag: the report is not complete: {}{}\n",
                     asked ? "a second signal ended it"
                           : fmt::format("it made no progress for {} s; a file server may not answer", limit_.count()),
-                    way_to_session_);
+                    is_lost ? ", and the recording is lost" : way_to_session_);
     // Does not wait for a reader, and takes no lock that the stuck thread may hold.
     pollfd output{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&output, 1, 0) > 0) {

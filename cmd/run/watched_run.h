@@ -82,14 +82,16 @@ class RunReport {
   const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   // May be called on any thread.
   bool findings() const { return findings_; }
+  // Returns true once the session has what the arena had at one time. May be called on any thread.
+  bool stored() const { return stored_; }
   // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }
   // Call this after the reruns. Removes the session if it has no findings.
   void drop_if_clean();
 
  private:
-  // Prints which data could not be stored.
-  void print_unstored(const supervise::Stored& stored) const;
+  // Call this after each attempt to store the session. Prints which data could not be stored.
+  void print_unstored(const supervise::Stored& stored);
   void print_ended(const supervise::StallNews& news) const;
   // Prints the report and remembers its findings. Prints a report without findings only if no findings have been
   // printed yet.
@@ -113,7 +115,7 @@ class RunReport {
   FailureNotices notices_;
   std::set<std::uint32_t> reported_;                    // pids of the processes whose failure has been reported
   std::map<std::size_t, std::string> reported_stalls_;  // by stall number, the location that was reported for the stall
-  std::atomic<bool> findings_ = false;
+  std::atomic<bool> findings_ = false, stored_ = false;
   bool open_pairs_ = false;
 };
 
