@@ -111,9 +111,11 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
 
 // Returns a clause about failed calls that are not reported as findings; empty if there are none.
 std::string failed_all_the_same(const Session& session, bool handled) {
-  const auto is_answer = [](const session::FailedCall& error) { return is_benign(error) || found_no_device(error); };
-  const bool answers = std::ranges::any_of(
-      session.processes, [&](const Process& process) { return std::ranges::any_of(process.record.errors, is_answer); });
+  const bool answers = std::ranges::any_of(session.processes, [](const Process& process) {
+    return std::ranges::any_of(process.record.errors, [&](const session::FailedCall& error) {
+      return is_benign(error) || found_no_device(error, process.record);
+    });
+  });
   if (handled)
     return answers ? ", except those that the program handled or whose error is expected"
                    : ", except those that the program handled";

@@ -68,8 +68,7 @@ constexpr Probe kProbes[] = {
 };
 
 constexpr std::uint32_t kNoDevice[] = {3, 34, 35, 100, 803, 804, 999};
-constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDeviceGetCount", "cudaSetDevice",
-                                        "cudaFree"};
+constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDeviceGetCount", "cudaSetDevice"};
 
 }  // namespace
 
@@ -90,11 +89,17 @@ bool found_nothing_to_do(const session::FailedCall& error) {
          (error.code == wire::cuda::kGraphExecUpdateFailure && is_benign(error));
 }
 
-bool found_no_device(const session::FailedCall& error) {
-  const bool code = std::ranges::find(kNoDevice, error.code) != std::end(kNoDevice);
-  return code && std::ranges::any_of(kStarts, [&](std::string_view start) {
-           return error.call.starts_with(start) || error.outer.starts_with(start);
-         });
+bool found_no_device(const session::FailedCall& error, const session::ProcessRecord& record) {
+  const auto is_unused = [](const session::Context& context) { return context.state == wire::context::State::free; };
+  // A process that has had a context found a GPU. Later calls may return the same codes for other reasons.
+  if (std::ranges::find(kNoDevice, error.code) == std::end(kNoDevice) ||
+      !std::ranges::all_of(record.contexts, is_unused))
+    return false;
+  const auto starts_cuda = [](const std::string& call) {
+    const auto begins = [&](std::string_view start) { return call.starts_with(start); };
+    return session::written_name(call) == "cudaFree" || std::ranges::any_of(kStarts, begins);
+  };
+  return starts_cuda(error.call) || starts_cuda(error.outer);
 }
 
 bool is_worth_looking_at(const session::FailedCall& error, const session::ProcessRecord& record) {

@@ -41,7 +41,7 @@ bool found_nothing_to_do(const session::FailedCall& error);
 
 // Returns whether CUDA could not start at all: no driver, no GPU, or no GPU visible to this process. Programs try this
 // to decide whether to use the CPU.
-bool found_no_device(const session::FailedCall& error);
+bool found_no_device(const session::FailedCall& error, const session::ProcessRecord& record);
 
 // Returns whether the error is neither benign nor the echo of an asynchronous failure. If the call only returned the
 // error of an earlier call, checks the earlier call instead.

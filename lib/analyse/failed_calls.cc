@@ -136,12 +136,12 @@ bool is_returned_to_script(const FailedCall& error, const ProcessRecord& record)
 // Returns whether the program should have queried the last error. A driver call returns its error only to its caller,
 // so a program need not query it. Launches are different, because a program that misses a failed launch continues with
 // wrong data. Captures are different, too, because a failed capture produces no graph.
-bool should_have_been_looked_at(const FailedCall& error) {
+bool should_have_been_looked_at(const FailedCall& error, const ProcessRecord& record) {
   const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
   if (error.flags & wire::error::kLaunch) return true;
   if (!runtime || is_question(error)) return false;
-  return error.code != 2 && !found_no_device(error);  // programs check the pointer or the device count
+  return error.code != 2 && !found_no_device(error, record);  // programs check the pointer or the device count
 }
 
 Failure failure_at(const session::Process& process, const FailedCall& error, Kind kind) {
@@ -179,7 +179,7 @@ Failure fatal(const session::Process& process, const FailedCall& error, const Fa
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
   const ExitDoubt doubt = exit_doubt(noticed, process.record, end);
-  if (found_no_device(error) && !session::is_fork(process.record)) {
+  if (found_no_device(error, process.record) && !session::is_fork(process.record)) {
     failure.evidence = {
         Fact::rule,
         fmt::format("CUDA found no usable driver or GPU, and {} ended with {} afterwards: check nvidia-smi, "
@@ -368,7 +368,7 @@ Story part_of(const Story& story, const Errors& calls) {
 bool is_noticed_in_vain(const Story& story, const ProcessRecord& record, const Ending& end) {
   const FailedCall& noticed = story.noticed();
   return !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
-         record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
+         record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause, record);
 }
 
 // If the thread of the fatal call ignored earlier errors, one of those may have ended the program instead. Notes this
@@ -417,11 +417,12 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
     const bool is_handled = is_answer_to_parent || is_returned_to_script(*story.cause, process.record);
     if (!ending.calls.empty() && !is_answer_to_parent) {
       findings.failures.push_back(fatal(process, *story.cause, ending.noticed(), end));
-    } else if (found_no_device(*story.cause)) {
+    } else if (found_no_device(*story.cause, process.record)) {
       continue;
     } else if (!is_handled && is_noticed_in_vain(story, process.record, end)) {
       each_call([&](const FailedCall& call) { unchecked.add(call, noticed); });
-    } else if (is_handled || noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
+    } else if (is_handled || noticed.flags & wire::error::kLookedAt ||
+               !should_have_been_looked_at(noticed, process.record)) {
       noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const FailedCall& call) { handled.add(call); });
     } else {
       unchecked.add(*story.cause, noticed);

@@ -511,3 +511,27 @@ TEST_CASE("a missing function is not the answer if another call explains the end
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].code == 209);
 }
+
+TEST_CASE("a process that has a context found a GPU, whatever its later calls return") {
+  constexpr const char* kNone = "CUDA found no usable driver or GPU";
+  Calls calls;
+  const auto reason = [&] { return calls.after(1).failures.at(0).evidence.text(); };
+  SUBCASE("an idiom that starts CUDA") {
+    calls.fail("cuDevicePrimaryCtxRetain", 999, 0, "cudaFree_v3020");
+    CHECK(reason().starts_with(kNone));
+    CHECK(calls.after(0).failures.empty());
+    calls.process.record.contexts.emplace_back();  // an unused entry
+    CHECK(reason().starts_with(kNone));
+    calls.process.record.contexts.back().state = wire::context::State::destroyed;
+    CHECK(reason().starts_with("cudaFree_v3020 returned the error"));
+    CHECK(calls.after(0).failures.size() == 1);
+  }
+  SUBCASE("calls whose names begin alike") {
+    for (const char* name : {"cudaFreeHost", "cudaFreeAsync", "cudaFreeArray"}) {
+      calls.process.record.errors.clear();
+      calls.fail(name, 999);
+      CHECK(reason().starts_with(std::string(name) + " returned the error"));
+      CHECK(calls.after(0).failures.size() == 1);
+    }
+  }
+}
