@@ -123,12 +123,12 @@ namespace {
 
 // Returns the number of the failing call at its site, counted from the start of the rerun. Calls made before the hook
 // began to read values are counted too. They have a different site, with the key `whole`, unless native stacks are not
-// recorded.
-std::uint32_t ordinal_again(const Failure& again, Key whole) {
-  std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
-  if (!is_hooked(again) || whole == lead_key(again)) return static_cast<std::uint32_t>(ordinal);
+// recorded. `keys`: of the rerun.
+std::uint32_t ordinal_again(const Failure& again, const SiteKeys& keys, Key whole) {
+  const session::Operation& failing = *again.candidates.front().operation;
+  std::uint64_t ordinal = failing.site_ordinal;
+  if (!is_hooked(again) || whole == keys.of_site(failing.site)) return static_cast<std::uint32_t>(ordinal);
   const auto& record = again.process->record;
-  const SiteKeys keys(record);
   for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
     if (keys.of_site(site) == whole) ordinal += record.sites[site - 1].operations;
   }
@@ -147,21 +147,23 @@ struct SameCode {
 // returns only those, one for each thread. Call numbers may differ between runs if the program uses threads or random
 // data.
 SameCode same_code(const Failure& failure, const Failure& again) {
-  const SiteKeys keys(failure.process->record);
-  const Key key = lead_key(again);
-  const SiteKeys keys_again(again.process->record);
-  const Key kernel =
-      again.candidates.empty() ? 0 : identifying_kernel(failure, keys, again, keys_again, again.candidates.front());
+  const SiteKeys keys(failure.process->record), keys_again(again.process->record);
+  const Candidate& lead = again.candidates.front();
+  const Key key = keys_again.of_site(lead.operation->site);
+  const Key kernel = identifying_kernel(failure, keys, again, keys_again, lead);
   const auto is_of_code = [&](std::uint32_t site) {
     return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key) ||
            (kernel != 0 && keys.of_kernel(site) == kernel);
   };
   SameCode found;
   std::vector<Candidate> very_calls;
+  std::map<Key, std::uint32_t> ordinals;  // keyed by call site
   for (const Candidate& candidate : failure.candidates) {
     const std::uint32_t site = candidate.operation->site;
     if (!is_of_code(site)) continue;
-    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) very_calls.push_back(candidate);
+    const auto [ordinal, is_new] = ordinals.try_emplace(keys.of_site(site), 0);
+    if (is_new) ordinal->second = ordinal_again(again, keys_again, ordinal->first);
+    if (candidate.operation->site_ordinal == ordinal->second) very_calls.push_back(candidate);
     found.candidates.push_back(candidate);
   }
   if (!very_calls.empty()) {
@@ -175,7 +177,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
   if (!found.candidates.empty() || !again.evidence.proves()) return found;
   SameLines lines(failure, again);
   std::copy_if(failure.candidates.begin(), failure.candidates.end(), std::back_inserter(found.candidates),
-               [&](const Candidate& candidate) { return lines.are(candidate, again.candidates.front()); });
+               [&](const Candidate& candidate) { return lines.are(candidate, lead); });
   found.other_way = !found.candidates.empty();
   return found;
 }
@@ -185,11 +187,11 @@ SameCode same_code(const Failure& failure, const Failure& again) {
 bool shares_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record), keys_again(again.process->record);
   SameLines lines(failure, again);
-  return std::ranges::any_of(failure.candidates, [&](const Candidate& candidate) {
-    const std::uint32_t site = candidate.operation->site;
-    return std::ranges::any_of(again.candidates, [&](const Candidate& other) {
-      const Key key = keys_again.of_site(other.operation->site);
-      const Key kernel = identifying_kernel(failure, keys, again, keys_again, other);
+  return std::ranges::any_of(again.candidates, [&](const Candidate& other) {
+    const Key key = keys_again.of_site(other.operation->site);
+    const Key kernel = identifying_kernel(failure, keys, again, keys_again, other);
+    return std::ranges::any_of(failure.candidates, [&](const Candidate& candidate) {
+      const std::uint32_t site = candidate.operation->site;
       return keys.of_site(site) == key || keys.of_hooked_site(site) == key || lines.are(candidate, other) ||
              (kernel != 0 && keys.of_kernel(site) == kernel);
     });
@@ -215,7 +217,8 @@ constexpr const char* kSomeCall = "this line's operation";
 std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
-  const std::uint32_t number = is_replay ? again.operation->replay : ordinal_again(failure, site);
+  const std::uint32_t number =
+      is_replay ? again.operation->replay : ordinal_again(failure, SiteKeys(failure.process->record), site);
   if (number == 0) return kSomeCall;
   const char* word = is_replay ? "replay" : "call";
   const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
