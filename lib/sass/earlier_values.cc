@@ -416,9 +416,7 @@ EarlierValues::Sum EarlierValues::sum_of(Slot slot, Moment moment) {
   }
   summing_.erase(key);
   // In a loop, `out` may depend on a sum that is not complete yet. Cache `out` only if no other sum is in progress.
-  if (summing_.empty() || !out.open) {
-    if (summing_.empty()) sums_[key] = out;
-  }
+  if (summing_.empty()) sums_[key] = out;
   return out;
 }
 
