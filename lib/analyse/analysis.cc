@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "analyse/error_codes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"

@@ -3,10 +3,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "analyse/error_codes.h"
 #include "analyse/failed_calls.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/process_ending.h"
 #include "analyse/recorded_memory.h"
 #include "wire/cuda_codes.h"
 
@@ -143,6 +141,12 @@ bool has_no_kernel(const FailedCall& failed, const ProcessRecord& record) {
 }
 
 }  // namespace
+
+bool was_given_memory(const ProcessRecord& record, const FailedCall& error, std::uint64_t until) {
+  return std::ranges::any_of(record.allocations, [&](const session::Allocation& memory) {
+    return memory.made > error.ticks && memory.made < until && memory.thread == error.thread;
+  });
+}
 
 const FailedCall* swallowed_before(const FailedCall& failed, const ProcessRecord& record) {
   // The recorder's count of operations includes refused ones, unless the CUDA runtime refused them.

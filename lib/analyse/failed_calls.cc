@@ -11,10 +11,7 @@
 #include <utility>
 
 #include "analyse/error_codes.h"
-#include "analyse/process_ending.h"
 #include "analyse/stream_history.h"
-#include "session/process_record.h"
-#include "session/session.h"
 #include "session/user_or_library.h"
 #include "wire/cuda_codes.h"
 
@@ -26,6 +23,84 @@ using session::ProcessRecord;
 using session::visible_call;
 using Errors = std::vector<const FailedCall*>;
 using Failures = std::vector<Failure>;
+
+struct Probe {
+  std::string_view call;  // a prefix that matches all versions of an entry point
+  std::uint32_t code;
+};
+
+// 4 and 709: shutting down; 5 to 8: profiler switches; 600: not ready; 704 and 708: already enabled or active.
+constexpr std::uint32_t kAnswersOfAnyCall[] = {4, 5, 6, 7, 8, 600, 704, 708, 709};
+
+constexpr Probe kProbes[] = {
+    {"cuPointerGetAttribute", 1},  // is this a device pointer?
+    {"cudaPointerGetAttributes", 1},
+    {"cuCtxGetDevice", 201},  // is there a context yet?
+    {"cuCtxGetFlags", 201},
+    {"cuCtxGetApiVersion", 201},
+    {"cuGetProcAddress", 500},  // does the driver or module have this symbol?
+    {"cudaGetDriverEntryPoint", 500},
+    {"cuModuleGet", 500},
+    {"cuLibraryGet", 500},
+    {"cuStreamIsCapturing", 906},  // a query of the default stream; does not affect the capture
+    {"cudaStreamIsCapturing", 906},
+    {"cuStreamGetCaptureInfo", 906},
+    {"cudaStreamGetCaptureInfo", 906},
+    {"cuGraphExecUpdate", 910},  // can the graph be updated, or must it be instantiated again?
+    {"cudaGraphExecUpdate", 910},
+};
+
+constexpr std::uint32_t kNoDevice[] = {3, 34, 35, 100, 803, 804, 999};
+constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDeviceGetCount", "cudaSetDevice"};
+
+}  // namespace
+
+bool is_benign(const FailedCall& error) {
+  if (std::ranges::find(kAnswersOfAnyCall, error.code) != std::end(kAnswersOfAnyCall)) return true;
+  return std::ranges::any_of(kProbes, [&](const Probe& probe) {
+    return error.code == probe.code && (error.call.starts_with(probe.call) || error.outer.starts_with(probe.call));
+  });
+}
+
+bool found_no_device(const FailedCall& error, const ProcessRecord& record) {
+  const auto is_unused = [](const session::Context& context) { return context.state == wire::context::State::free; };
+  // A process that has had a context found a GPU. Later calls may return the same codes for other reasons.
+  if (std::ranges::find(kNoDevice, error.code) == std::end(kNoDevice) ||
+      !std::ranges::all_of(record.contexts, is_unused))
+    return false;
+  const auto starts_cuda = [](const std::string& call) {
+    const auto begins = [&](std::string_view start) { return call.starts_with(start); };
+    return session::written_name(call) == "cudaFree" || std::ranges::any_of(kStarts, begins);
+  };
+  return starts_cuda(error.call) || starts_cuda(error.outer);
+}
+
+namespace {
+
+// Returns whether the call looked up a kernel that its module does not have. The look-up is usually a probe, so it
+// matters only if nothing else explains the failure.
+bool found_no_function(const FailedCall& error) {
+  constexpr std::uint32_t kNotFound = 500;
+  const auto asks = [&](const char* part) { return error.call.find(part) != std::string::npos; };
+  return error.code == kNotFound && (asks("GetFunction") || asks("GetKernel"));
+}
+
+// Returns whether the call changes nothing because what it asks for is done already, or cannot be done this way. Most
+// programs expect this, so it matters only if nothing else explains the failure.
+bool found_nothing_to_do(const FailedCall& error) {
+  return error.code == wire::cuda::kPeerAccessAlreadyEnabled || error.code == wire::cuda::kSetOnActiveProcess ||
+         (error.code == wire::cuda::kGraphExecUpdateFailure && is_benign(error));
+}
+
+// Returns whether the error is neither benign nor the echo of an asynchronous failure. If the call only returned the
+// error of an earlier call, checks the earlier call instead.
+bool is_worth_looking_at(const FailedCall& error, const ProcessRecord& record) {
+  if (error.of_call != 0) {
+    const auto of = std::ranges::find(record.errors, error.of_call, &FailedCall::serial);
+    return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(*of, record);
+  }
+  return !(error.flags & wire::error::kSticky) && !is_benign(error);
+}
 
 bool is_of_capture(const FailedCall& error) { return wire::error::is_of_capture(error.code); }
 
@@ -142,6 +217,79 @@ bool should_have_been_looked_at(const FailedCall& error, const ProcessRecord& re
   if (error.flags & wire::error::kLaunch) return true;
   if (!runtime || is_question(error)) return false;
   return error.code != 2 && !found_no_device(error, record);  // programs check the pointer or the device count
+}
+
+// Reasons to doubt that a failed call made the program fail.
+struct ExitDoubt {
+  std::optional<Fact> fact;  // nullopt if there is no doubt
+  double lived_on = 0;       // seconds from the error to the end; 0 if an exit may take that long
+  std::string why;           // "; other threads continued in between"; may be empty
+  bool handled = false;      // the process continued after the error, or chose its exit status
+};
+
+// Returns whether some thread that satisfies `is_one` queued GPU work after the error.
+template <typename IsOne>
+bool went_on(const ProcessRecord& record, const FailedCall& error, const IsOne& is_one) {
+  return std::ranges::any_of(record.operations, [&](const session::Operation& operation) {
+    return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
+           is_one(record.threads[operation.thread].tid) && was_queued(operation);
+  });
+}
+
+// Returns whether the main thread queued GPU work, or made another call that failed, after an error in another thread.
+// If so, the program may have handled the error, or the main thread may have raised it again later.
+bool main_thread_went_on(const ProcessRecord& record, const FailedCall& error) {
+  if (error.tid == record.pid) return false;
+  const auto failed = [&](const FailedCall& other) {
+    return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(other, record);
+  };
+  return went_on(record, error, [&](std::uint32_t tid) { return tid == record.pid; }) ||
+         std::ranges::any_of(record.errors, failed);
+}
+
+// Returns whether Python exited with a status other than 1, the status after an uncaught exception. The program then
+// chose to exit, perhaps because of something other than `error`.
+bool python_chose_to_end(const ProcessRecord& record, const FailedCall& error, const Ending& end) {
+  constexpr int kUncaught = 1;
+  const session::Site* site = session::by_id(record.sites, error.site);
+  return end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
+}
+
+double lived_on(const ProcessRecord& record, const FailedCall& error) {
+  // Seconds that a program may take to exit after an error: it prints a traceback, closes files, waits for workers.
+  constexpr double kWayOut = 10;
+  if (record.clock_last <= error.ticks) return 0;  // unknown
+  const double seconds = record.seconds(record.clock_last) - record.seconds(error.ticks);
+  return seconds > kWayOut ? seconds : 0;
+}
+
+// Returns the doubt raised by what happened after the error: how the process continued, and how it ended.
+ExitDoubt doubt_of_what_followed(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
+  constexpr std::uint64_t kEver = ~std::uint64_t{0};
+  const auto handled = [](const char* why) { return ExitDoubt{Fact::may_be_handled, 0, why, true}; };
+  if (was_given_memory(record, error, kEver)) return handled("; a later allocation of its thread succeeded");
+  if (end.signal == 0 && main_thread_went_on(record, error)) return handled("; the main thread continued in between");
+  if (python_chose_to_end(record, error, end)) {
+    return handled("; Python exits with status 1 after an uncaught exception");
+  }
+  if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
+    return {Fact::may_be_handled, 0, "; it ended without exit(), or replaced itself with another program (exec)"};
+  }
+  if (error.flags & wire::error::kAskedBefore) {
+    return {Fact::went_on, 0, "; its thread had already queried this error, and continued"};
+  }
+  // The program ends with its main thread, even if its workers continue.
+  const bool others = error.tid != record.pid && went_on(record, error, [&](auto tid) { return tid != error.tid; });
+  return others ? ExitDoubt{Fact::went_on, 0, "; other threads continued in between"} : ExitDoubt{};
+}
+
+// `error`: the last call that returned the error to the process.
+ExitDoubt exit_doubt(const FailedCall& error, const ProcessRecord& record, const Ending& end) {
+  if (!end.of_process) return {Fact::may_be_handled, 0, "; it is unknown how this process ended"};
+  ExitDoubt doubt = doubt_of_what_followed(error, record, end);
+  doubt.lived_on = lived_on(record, error);
+  if (doubt.lived_on > 0 && !doubt.fact) doubt.fact = Fact::went_on;
+  return doubt;
 }
 
 Failure failure_at(const session::Process& process, const FailedCall& error, Kind kind) {

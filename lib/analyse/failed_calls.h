@@ -22,6 +22,16 @@ struct CallFindings {
 
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
+// Failed calls that do not matter: probes, and queries whose answer is an error code.
+bool is_benign(const session::FailedCall& error);
+
+// Returns whether CUDA could not start at all: no driver, no GPU, or no GPU visible to this process. Programs try this
+// to decide whether to use the CPU.
+bool found_no_device(const session::FailedCall& error, const session::ProcessRecord& record);
+
+// Returns whether the thread of the failed call allocated memory after the error and before `until`, in ticks.
+bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
+
 // Determines whether two calls failed in the same way at the same line.
 using SameCall = std::function<bool(const session::FailedCall&, const session::FailedCall&)>;
 

@@ -1,4 +1,4 @@
-// How a process ended, and whether a failed call was the reason.
+// How a process ended.
 #pragma once
 
 #include <csignal>
@@ -38,19 +38,5 @@ Ending ending_of(const session::Session& session, const session::Process& proces
 // Returns whether the driver may have crashed when it began a GPU core dump of the process. Measured in
 // lib/record/hooks/README.md.
 bool may_have_crashed_at_dump(const session::Session& session, const session::Process& process);
-
-// Reasons to doubt that a failed call made the program fail.
-struct ExitDoubt {
-  std::optional<Fact> fact;  // nullopt if there is no doubt
-  double lived_on = 0;       // seconds from the error to the end; 0 if an exit may take that long
-  std::string why;           // "; other threads continued in between"; may be empty
-  bool handled = false;      // the process continued after the error, or chose its exit status
-};
-
-// `error`: the last call that returned the error to the process.
-ExitDoubt exit_doubt(const session::FailedCall& error, const session::ProcessRecord& record, const Ending& end);
-
-// Returns whether the thread of the failed call allocated memory after the error and before `until`, in ticks.
-bool was_given_memory(const session::ProcessRecord& record, const session::FailedCall& error, std::uint64_t until);
 
 }  // namespace cudadiag::analyse
