@@ -8,7 +8,7 @@
 #include "diagnose/causes/case.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 namespace cudadiag::diagnose {
 

@@ -11,7 +11,7 @@
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
 #include "session/session.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

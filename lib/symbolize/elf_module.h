@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 struct Dwarf;
 struct Dwfl_Module;

@@ -13,7 +13,7 @@
 #include "session/process_record.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 namespace cudadiag::symbolize {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "session/session.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 namespace cudadiag::symbolize {
 

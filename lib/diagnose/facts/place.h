@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 namespace cudadiag::diagnose {
 

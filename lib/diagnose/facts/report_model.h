@@ -21,7 +21,7 @@
 #include "session/saved_results.h"
 #include "session/session.h"
 #include "symbolize/source_file.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 
 namespace cudadiag::diagnose {
 

@@ -11,7 +11,7 @@
 #include "diagnose/line_resolver.h"
 #include "session/process_record.h"
 #include "session/session.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {

@@ -14,7 +14,7 @@
 #include "session/hook_output.h"
 #include "session/process_record.h"
 #include "session/session.h"
-#include "symbolize/source_frame.h"
+#include "symbolize/source_stack.h"
 #include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
