@@ -337,7 +337,7 @@ void describe_without_manifest(Session& session, bool has_areas) {
   session.whole = has_areas && left.processes == 0;
 }
 
-// Without a launcher, a process removes the recordings of earlier ones (record/output/area_reuse.h).
+// Without a launcher, a process removes the recordings of earlier ones (record/output/area_cleanup.h).
 void describe_removed(Session& session) {
   std::uint64_t removed = 0;
   for (const Process& process : session.processes) removed = std::max(removed, process.record.earlier_removed);

@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "record/libc_substitutes.h"
-#include "record/output/area_reuse.h"
+#include "record/output/area_cleanup.h"
 #include "wire/environment.h"
 
 namespace cudadiag::record {

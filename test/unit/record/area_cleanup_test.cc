@@ -1,4 +1,4 @@
-#include "record/output/area_reuse.h"
+#include "record/output/area_cleanup.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
