@@ -196,7 +196,7 @@ struct ElfModule::File {
   Elf* elf = nullptr;
   std::optional<DwarfLines> lines;  // created on first use, like the next two
   std::optional<SymbolTable> symbols;
-  std::optional<CallSites> calls;
+  std::optional<TailCalls> calls;
 
   void open(const std::string& path, const std::string& build_id) {
     std::error_code error;
@@ -271,7 +271,7 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   return frames;
 }
 
-const CallSites& ElfModule::call_sites() {
+const TailCalls& ElfModule::tail_calls() {
   File& opened = file();
   if (!opened.calls) opened.calls.emplace(opened.condition == Condition::readable ? opened.module : nullptr);
   return *opened.calls;

@@ -19,7 +19,7 @@ struct Elf;
 
 namespace cudadiag::symbolize {
 
-class CallSites;
+class TailCalls;
 
 class ElfModule {
  public:
@@ -50,7 +50,7 @@ class ElfModule {
   std::string variable(std::uint64_t address, std::uint64_t below);
 
   // Returns the calls in the module that DWARF describes; empty without line information.
-  const CallSites& call_sites();
+  const TailCalls& tail_calls();
 
  private:
   struct File;
@@ -103,18 +103,18 @@ class DwarfLines {
   std::optional<std::vector<UnitRange>> units_;  // sorted by address; built if .debug_aranges does not help
 };
 
-// ---- call_sites.cc
+// ---- tail_calls.cc
 
-// Finds the calls in one module from DWARF call sites, and the functions that tail calls removed from a stack.
-// Compilers describe call sites only in optimised code. Internal to lib/symbolize.
-class CallSites {
+// Finds the functions that tail calls removed from a stack, from the calls in one module that DWARF describes. Compilers
+// describe calls only in optimised code. Internal to lib/symbolize.
+class TailCalls {
  public:
   using Function = std::uint32_t;  // index in this module
   static constexpr Function kNotKnown = ~Function{0};
 
   // Reads all of the module's DWARF or, if that would take too long, none of it. `module` may be null. All addresses
   // are relative to the load bias.
-  explicit CallSites(Dwfl_Module* module);
+  explicit TailCalls(Dwfl_Module* module);
 
   // Both functions return kNotKnown for a function that the module neither defines nor calls by name.
   Function function_at(std::uint64_t address) const;
@@ -123,7 +123,7 @@ class CallSites {
   const std::string& name(Function function) const;  // linkage name; empty for file-local functions
 
   // Returns the function called by the call just before `return_address`. Returns nullopt if DWARF describes no call
-  // site there, and kNotKnown if the call is indirect or may go to several functions.
+  // there, and kNotKnown if the call is indirect or may go to several functions.
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
   // Returns the tail calls that led from `from` to `to`, innermost first. Each address is inside the jump instruction.
@@ -131,7 +131,7 @@ class CallSites {
   // code whose calls are unknown. If `from` is kNotKnown, the chain may begin in any function whose entry address
   // `may_begin` accepts.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
-  std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;
+  std::vector<std::uint64_t> between(Function from, Function to, const MayBegin& may_begin) const;
 
  private:
   class Reader;
@@ -156,10 +156,10 @@ class CallSites {
 
   std::vector<Definition> functions_;
   std::unordered_map<std::string, Function> by_name_;
-  std::vector<Range> ranges_;         // sorted by address
-  std::vector<Call> calls_;           // sorted by return address
-  std::vector<TailCall> tail_calls_;  // sorted by callee
-  std::vector<TailCall> by_caller_;   // the same, sorted by caller
+  std::vector<Range> ranges_;        // sorted by address
+  std::vector<Call> calls_;          // sorted by return address
+  std::vector<TailCall> by_callee_;  // sorted by callee
+  std::vector<TailCall> by_caller_;  // the same, sorted by caller
 };
 
 // ---- shared by the readers of DWARF entries; internal to lib/symbolize

@@ -36,16 +36,16 @@ using Modules = std::function<std::vector<ElfModule*>()>;
 // pointer.
 struct Start {
   ElfModule* module = nullptr;
-  CallSites::Function function = CallSites::kNotKnown;
+  TailCalls::Function function = TailCalls::kNotKnown;
 };
 
 // Returns the module that defines `name`, preferring `first`. Returns a null module if several of `others` define it,
 // because we did not record which one the dynamic linker chose.
 Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
-    const CallSites& sites = module->call_sites();
-    const auto function = sites.function_named(name);
-    return function != CallSites::kNotKnown && sites.defines(function) ? Start{module, function} : Start{};
+    const TailCalls& calls = module->tail_calls();
+    const auto function = calls.function_named(name);
+    return function != TailCalls::kNotKnown && calls.defines(function) ? Start{module, function} : Start{};
   };
   for (ElfModule* module : first) {
     if (const Start start = in(module); start.module) return start;
@@ -70,22 +70,22 @@ bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer
 
 std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFrame& outer, std::string_view kernel,
                                     const Modules& others) {
-  const CallSites& sites = outer.module->call_sites();
-  const auto called = sites.called_at(outer.address);
-  const bool by_pointer = !called || *called == CallSites::kNotKnown;
+  const TailCalls& calls = outer.module->tail_calls();
+  const auto called = calls.called_at(outer.address);
+  const bool by_pointer = !called || *called == TailCalls::kNotKnown;
   if (by_pointer && calls_users_function(inner, outer, called.has_value(), kernel)) return Start{inner.module};
   if (by_pointer && !session::is_c_library(outer.module->path())) return std::nullopt;
-  if (!by_pointer && sites.defines(*called)) return Start{outer.module, *called};
-  const std::string name = by_pointer ? "main" : sites.name(*called);
+  if (!by_pointer && calls.defines(*called)) return Start{outer.module, *called};
+  const std::string name = by_pointer ? "main" : calls.name(*called);
   if (name == inner.frames.back().mangled) return std::nullopt;
   const Start start = definition_of(name, {inner.module}, others);
   return start.module ? std::optional(start) : std::nullopt;
 }
 
-CallSites::Function function_of(const PhysicalFrame& inner, ElfModule& seen_from) {
-  const CallSites& sites = seen_from.call_sites();
-  const auto function = &seen_from == inner.module ? sites.function_at(inner.address - 1) : CallSites::kNotKnown;
-  return function != CallSites::kNotKnown ? function : sites.function_named(inner.frames.back().mangled);
+TailCalls::Function function_of(const PhysicalFrame& inner, ElfModule& seen_from) {
+  const TailCalls& calls = seen_from.tail_calls();
+  const auto function = &seen_from == inner.module ? calls.function_at(inner.address - 1) : TailCalls::kNotKnown;
+  return function != TailCalls::kNotKnown ? function : calls.function_named(inner.frames.back().mangled);
 }
 
 // Returns the frames that tail calls removed between two frames, innermost first. `inner` is the outermost frame of
@@ -97,12 +97,12 @@ std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const 
   const auto start = start_of_chain(inner, outer, kernel, others);
   if (!start) return {};
   const auto to = function_of(inner, *start->module);
-  if (to == CallSites::kNotKnown || to == start->function) return {};
+  if (to == TailCalls::kNotKnown || to == start->function) return {};
   const auto is_users = [&](std::uint64_t entry) {
     return !is_launch_code(start->module->frames(entry).back(), kernel);
   };
   std::vector<PhysicalFrame> lost;
-  for (const std::uint64_t jump : start->module->call_sites().tail_calls(start->function, to, is_users)) {
+  for (const std::uint64_t jump : start->module->tail_calls().between(start->function, to, is_users)) {
     lost.push_back({start->module, jump + 1, start->module->frames(jump)});
     for (NativeFrame& frame : lost.back().frames) frame.tail_call = true;
   }

@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::uint64_t at : {address, address & 0xffff, std::uint64_t{0x1000}}) {
     if (module.frames(at).empty()) __builtin_trap();
   }
-  const CallSites& calls = module.call_sites();
+  const TailCalls& calls = module.tail_calls();
   calls.called_at(address & 0xffff);
-  calls.tail_calls(CallSites::kNotKnown, calls.function_at(0x1000), [](std::uint64_t) { return true; });
+  calls.between(TailCalls::kNotKnown, calls.function_at(0x1000), [](std::uint64_t) { return true; });
   return 0;
 }

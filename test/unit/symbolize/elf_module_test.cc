@@ -184,7 +184,7 @@ TEST_CASE("reading truncated files gives what is left, and ends") {
     std::ofstream(cut, std::ios::binary) << bytes.substr(0, bytes.size() * part / 33);
     ElfModule module(cut, "");
     CHECK(module.frames(address).size() >= 1);
-    CHECK(module.call_sites().function_named("nowhere") == cudadiag::symbolize::CallSites::kNotKnown);
+    CHECK(module.tail_calls().function_named("nowhere") == cudadiag::symbolize::TailCalls::kNotKnown);
   }
   fs::remove(cut);
 }
@@ -202,5 +202,5 @@ TEST_CASE("functions with very many ranges are abandoned") {
   const auto frames = module.frames(0x1100);
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].line == 0);
-  CHECK(module.call_sites().function_at(0x18) == cudadiag::symbolize::CallSites::kNotKnown);
+  CHECK(module.tail_calls().function_at(0x18) == cudadiag::symbolize::TailCalls::kNotKnown);
 }

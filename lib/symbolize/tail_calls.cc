@@ -1,4 +1,4 @@
-// Finds the calls in one module from DWARF call sites, and the functions that tail calls removed from a stack.
+// Finds the functions that tail calls removed from a stack, from the calls in one module that DWARF describes.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -53,9 +53,9 @@ std::string linkage_name(Dwarf_Die& function) {
 
 }  // namespace
 
-class CallSites::Reader {
+class TailCalls::Reader {
  public:
-  Reader(CallSites& sites, Dwarf_Addr bias) : sites_(sites), bias_(bias) {}
+  Reader(TailCalls& calls, Dwarf_Addr bias) : read_(calls), bias_(bias) {}
 
   // Reads all calls or none: with some calls missing, an ambiguous chain could look unique.
   bool read(Dwarf* dwarf) {
@@ -83,14 +83,14 @@ class CallSites::Reader {
   std::vector<Function> functions_of(Dwarf_Die origin);
   Function named(const std::string& name);
 
-  CallSites& sites_;
+  TailCalls& read_;
   Dwarf_Addr bias_;
   std::size_t entries_ = 0;
   std::vector<Described> described_;
   std::unordered_multimap<const void*, Function> instances_;  // keyed by each entry that describes the function
 };
 
-void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth) {
+void TailCalls::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth) {
   Dwarf_Die child;
   if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return;
   do {
@@ -110,7 +110,7 @@ void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth)
 
 // The first range contains the function's entry, and later ones its cold part. Skips code that the linker dropped,
 // which begins at address 0.
-void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
+void TailCalls::Reader::read_function(Dwarf_Die& die, int depth) {
   Function function = kNotKnown;
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
@@ -118,20 +118,20 @@ void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
     if (++entries_ > kMostSiteEntries) return;
     if (begin == 0 || begin >= end) continue;
     if (function == kNotKnown) {
-      function = static_cast<Function>(sites_.functions_.size());
-      sites_.functions_.push_back({linkage_name(die), begin + bias_});
+      function = static_cast<Function>(read_.functions_.size());
+      read_.functions_.push_back({linkage_name(die), begin + bias_});
     }
-    sites_.ranges_.push_back({begin + bias_, end + bias_, function});
+    read_.ranges_.push_back({begin + bias_, end + bias_, function});
   }
   if (function != kNotKnown) {
-    const std::string& name = sites_.functions_[function].name;
-    if (!name.empty()) sites_.by_name_.try_emplace(name, function);
+    const std::string& name = read_.functions_[function].name;
+    if (!name.empty()) read_.by_name_.try_emplace(name, function);
     for_each_description(die, [&](const Dwarf_Die& description) { instances_.emplace(description.addr, function); });
   }
   read_scope(die, function, depth);
 }
 
-void CallSites::Reader::read_call(Dwarf_Die& die, Function caller, bool gnu) {
+void TailCalls::Reader::read_call(Dwarf_Die& die, Function caller, bool gnu) {
   const std::uint64_t after = address_attribute(die, gnu ? DW_AT_low_pc : DW_AT_call_return_pc);
   const std::uint64_t at = gnu ? 0 : address_attribute(die, DW_AT_call_pc);
   const bool tail = flag_attribute(die, gnu ? DW_AT_GNU_tail_call : DW_AT_call_tail_call);
@@ -145,18 +145,18 @@ void CallSites::Reader::read_call(Dwarf_Die& die, Function caller, bool gnu) {
   described_.push_back(call);
 }
 
-void CallSites::Reader::resolve(const Described& call) {
+void TailCalls::Reader::resolve(const Described& call) {
   const auto callees = call.origin.addr ? functions_of(call.origin) : std::vector<Function>{};
   if (call.tail_call == 0) {
-    sites_.calls_.push_back({call.return_address, callees.size() == 1 ? callees[0] : kNotKnown});
+    read_.calls_.push_back({call.return_address, callees.size() == 1 ? callees[0] : kNotKnown});
     return;
   }
-  for (const Function callee : callees) sites_.tail_calls_.push_back({call.tail_call, call.caller, callee});
-  if (callees.empty()) sites_.tail_calls_.push_back({call.tail_call, call.caller, kNotKnown});
+  for (const Function callee : callees) read_.by_callee_.push_back({call.tail_call, call.caller, callee});
+  if (callees.empty()) read_.by_callee_.push_back({call.tail_call, call.caller, kNotKnown});
 }
 
 // Returns several functions if the compiler cloned the original.
-std::vector<CallSites::Function> CallSites::Reader::functions_of(Dwarf_Die origin) {
+std::vector<TailCalls::Function> TailCalls::Reader::functions_of(Dwarf_Die origin) {
   std::vector<Function> functions;
   for_each_description(origin, [&](const Dwarf_Die& description) {
     const auto [first, last] = instances_.equal_range(description.addr);
@@ -168,15 +168,15 @@ std::vector<CallSites::Function> CallSites::Reader::functions_of(Dwarf_Die origi
   return {named(name)};
 }
 
-CallSites::Function CallSites::Reader::named(const std::string& name) {
-  const auto [entry, is_new] = sites_.by_name_.try_emplace(name, static_cast<Function>(sites_.functions_.size()));
-  if (is_new) sites_.functions_.push_back({name, 0});
+TailCalls::Function TailCalls::Reader::named(const std::string& name) {
+  const auto [entry, is_new] = read_.by_name_.try_emplace(name, static_cast<Function>(read_.functions_.size()));
+  if (is_new) read_.functions_.push_back({name, 0});
   return entry->second;
 }
 
-bool CallSites::earlier_caller(const TailCall& a, const TailCall& b) { return a.caller < b.caller; }
+bool TailCalls::earlier_caller(const TailCall& a, const TailCall& b) { return a.caller < b.caller; }
 
-CallSites::CallSites(Dwfl_Module* module) {
+TailCalls::TailCalls(Dwfl_Module* module) {
   Dwarf_Addr bias = 0;
   Dwarf* dwarf = module ? dwfl_module_getdwarf(module, &bias) : nullptr;
   if (!dwarf) return;
@@ -186,36 +186,36 @@ CallSites::CallSites(Dwfl_Module* module) {
   }
   std::ranges::sort(ranges_, [](auto& a, auto& b) { return a.begin < b.begin; });
   std::ranges::sort(calls_, [](auto& a, auto& b) { return a.return_address < b.return_address; });
-  by_caller_ = tail_calls_;
-  std::ranges::sort(tail_calls_, [](auto& a, auto& b) { return a.callee < b.callee; });
+  by_caller_ = by_callee_;
+  std::ranges::sort(by_callee_, [](auto& a, auto& b) { return a.callee < b.callee; });
   std::ranges::sort(by_caller_, earlier_caller);
 }
 
-CallSites::Function CallSites::function_at(std::uint64_t address) const {
+TailCalls::Function TailCalls::function_at(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(ranges_, address, {}, &Range::begin);
   return after == ranges_.begin() || std::prev(after)->end <= address ? kNotKnown : std::prev(after)->function;
 }
 
-CallSites::Function CallSites::function_named(std::string_view name) const {
+TailCalls::Function TailCalls::function_named(std::string_view name) const {
   const auto found = by_name_.find(std::string(name));
   return found == by_name_.end() ? kNotKnown : found->second;
 }
 
-bool CallSites::defines(Function function) const { return functions_.at(function).entry != 0; }
+bool TailCalls::defines(Function function) const { return functions_.at(function).entry != 0; }
 
-const std::string& CallSites::name(Function function) const { return functions_.at(function).name; }
+const std::string& TailCalls::name(Function function) const { return functions_.at(function).name; }
 
-std::optional<CallSites::Function> CallSites::called_at(std::uint64_t return_address) const {
+std::optional<TailCalls::Function> TailCalls::called_at(std::uint64_t return_address) const {
   const auto call = std::ranges::lower_bound(calls_, return_address, {}, &Call::return_address);
   if (call == calls_.end() || call->return_address != return_address) return std::nullopt;
   return call->callee;
 }
 
 // Searches backwards from the innermost function. Keeps the innermost calls that all possible chains share.
-class CallSites::ChainSearch {
+class TailCalls::ChainSearch {
  public:
-  ChainSearch(const CallSites& sites, Function from, const MayBegin& may_begin)
-      : sites_(sites), from_(from), may_begin_(may_begin) {}
+  ChainSearch(const TailCalls& calls, Function from, const MayBegin& may_begin)
+      : known_(calls), from_(from), may_begin_(may_begin) {}
 
   std::vector<std::uint64_t> result(Function to) {
     if (from_ != kNotKnown && may_leave(to)) return {};
@@ -225,7 +225,7 @@ class CallSites::ChainSearch {
 
  private:
   bool begins(Function function) const {
-    return from_ == kNotKnown ? may_begin_(sites_.functions_[function].entry) : function == from_;
+    return from_ == kNotKnown ? may_begin_(known_.functions_[function].entry) : function == from_;
   }
 
   // Returns whether tail calls from `from_` lead to code whose calls are unknown: through a pointer, into another
@@ -233,11 +233,11 @@ class CallSites::ChainSearch {
   bool may_leave(Function to) const {
     std::vector<Function> reached = {from_};
     for (std::size_t i = 0; i < reached.size(); ++i) {
-      const auto [first, last] = std::equal_range(sites_.by_caller_.begin(), sites_.by_caller_.end(),
+      const auto [first, last] = std::equal_range(known_.by_caller_.begin(), known_.by_caller_.end(),
                                                   TailCall{0, reached[i], 0}, earlier_caller);
       for (auto call = first; call != last; ++call) {
         if (call->callee == to) continue;
-        if (call->callee == kNotKnown || !sites_.defines(call->callee)) return true;
+        if (call->callee == kNotKnown || !known_.defines(call->callee)) return true;
         if (std::ranges::find(reached, call->callee) == reached.end()) reached.push_back(call->callee);
       }
       if (reached.size() > kMostReached) return true;
@@ -249,8 +249,8 @@ class CallSites::ChainSearch {
     if (++steps_ > kMostSteps || callers_.size() > kLongestChain) complete_ = false;
     if (!complete_ || (shared_ && shared_->empty())) return;
     if (!chain_.empty() && begins(callee)) share_chain();
-    auto call = std::ranges::lower_bound(sites_.tail_calls_, callee, {}, &TailCall::callee);
-    for (; call != sites_.tail_calls_.end() && call->callee == callee; ++call) {
+    auto call = std::ranges::lower_bound(known_.by_callee_, callee, {}, &TailCall::callee);
+    for (; call != known_.by_callee_.end() && call->callee == callee; ++call) {
       if (std::ranges::find(callers_, call->caller) != callers_.end()) continue;
       chain_.push_back(call->address);
       callers_.push_back(call->caller);
@@ -269,7 +269,7 @@ class CallSites::ChainSearch {
     shared_->erase(end, shared_->end());
   }
 
-  const CallSites& sites_;
+  const TailCalls& known_;
   Function from_;
   const MayBegin& may_begin_;
   std::vector<std::uint64_t> chain_;
@@ -279,7 +279,7 @@ class CallSites::ChainSearch {
   bool complete_ = true;
 };
 
-std::vector<std::uint64_t> CallSites::tail_calls(Function from, Function to, const MayBegin& may_begin) const {
+std::vector<std::uint64_t> TailCalls::between(Function from, Function to, const MayBegin& may_begin) const {
   return to == kNotKnown ? std::vector<std::uint64_t>{} : ChainSearch(*this, from, may_begin).result(to);
 }
 
