@@ -38,7 +38,7 @@ bool destroyed(const ProcessRecord& record, std::uint32_t context) {
   return context < record.contexts.size() && record.contexts[context].state == wire::context::State::destroyed;
 }
 
-struct Search {
+struct FoundSuspects {
   std::vector<Suspect> suspects;
   std::uint32_t missing = 0;   // records lost in the windows that were searched
   bool lost_first = false;     // the record of the first operation of a window is lost
@@ -48,8 +48,8 @@ struct Search {
 
 // Searches all live contexts, not only `context`. Contexts with access to each other's memory fail together, so the
 // context that first reported the error may have done nothing wrong.
-Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
-  Search found;
+FoundSuspects search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
+  FoundSuspects found;
   for (std::size_t i = 0; i < picture.histories.size(); ++i) {
     const std::uint32_t own = picture.histories[i].stream->context;
     if (destroyed(picture.record, own)) continue;
@@ -77,7 +77,7 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
 // In a rerun: returns the operation that ran alone on the devices when the error appeared. This operation cannot have
 // finished, and all earlier operations must have finished. Returns null if earlier operations may still have been
 // running because the recorder could not wait for them.
-const Suspect* waited_for(const Search& found) {
+const Suspect* waited_for(const FoundSuspects& found) {
   const auto alone = std::ranges::find_if(
       found.suspects, [](const Suspect& suspect) { return suspect.operation->flags & wire::operation::kAlone; });
   if (alone == found.suspects.end() || found.missing > 0) return nullptr;
@@ -92,7 +92,7 @@ constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
 // Returns why the failed operation may be missing from the candidates; empty if it cannot be missing.
-std::string doubt(const ProcessRecord& record, const Search& found) {
+std::string doubt(const ProcessRecord& record, const FoundSuspects& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
   if (found.missing > 0) return "the records of other operations that may have been running are lost";
@@ -122,7 +122,7 @@ std::string because_one(const Suspect& only, const std::string& doubt) {
                      progress(only), operation, doubt);
 }
 
-std::string because_several(const Search& found, const std::string& doubt) {
+std::string because_several(const FoundSuspects& found, const std::string& doubt) {
   std::string text = fmt::format("{} operations", found.suspects.size());
   if (found.streams > 1) text += fmt::format(" on {} streams", found.streams);
   text += " may have been running, the likeliest first";
@@ -149,7 +149,7 @@ bool is_of_unknown_stream(const session::Operation& operation) {
          operation.result == 0 && (operation.flags & wire::operation::kCaptured) == 0;
 }
 
-std::string because_none(const ProcessRecord& record, const Search& found) {
+std::string because_none(const ProcessRecord& record, const FoundSuspects& found) {
   if (record.damaged > 0) {
     return "the recording is damaged: the operations that may have been running are not in it";
   }
@@ -167,7 +167,7 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
   return "every recorded operation had finished before the error appeared";
 }
 
-void weigh(Failure& failure, const ProcessRecord& record, Search& found) {
+void weigh(Failure& failure, const ProcessRecord& record, FoundSuspects& found) {
   const std::string doubtful = doubt(record, found);
   if (found.suspects.empty() || found.lost_first) {
     failure.evidence = {Fact::none_running, because_none(record, found)};
@@ -213,7 +213,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
 
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
-  Search found = search(picture, context, failure.code);
+  FoundSuspects found = search(picture, context, failure.code);
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
     failure.evidence = {Fact::ran_alone,

@@ -95,9 +95,10 @@ const session::Delivery* latest_report(const Process& process, const Operation& 
   return last;
 }
 
-class Search {
+class ForwardLineSearch {
  public:
-  Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
+  ForwardLineSearch(const Process& process, symbolize::Symbolizer& symbolizer)
+      : process_(process), symbolizer_(symbolizer) {}
 
   ForwardLine forward_line_at(const Operation& operation, const SourceStack& stack, int depth) {
     ForwardLine found;
@@ -212,7 +213,7 @@ class Search {
 
 ForwardLine forward_line(const Process& process, const Operation& operation, const SourceStack& stack,
                          symbolize::Symbolizer& symbolizer) {
-  return Search(process, symbolizer).forward_line_at(operation, stack, 0);
+  return ForwardLineSearch(process, symbolizer).forward_line_at(operation, stack, 0);
 }
 
 namespace {

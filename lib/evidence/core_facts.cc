@@ -112,9 +112,9 @@ struct Gathered {
   std::map<std::uint64_t, RunningPlace> places;  // keyed by address
 };
 
-class Search {
+class RunningKernels {
  public:
-  Search(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
+  RunningKernels(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
 
   std::vector<RunningKernel> run() {
     for (const Lane& lane : dump_.lanes) {
@@ -223,9 +223,9 @@ const Sm* first_failed_sm(const Dump& dump) {
 // Collects the state of those threads in `lanes` that have the same grid, exception and instruction as `first`. The
 // hardware reports whole warps, so the result can include threads that have not failed. Offsets in the result are
 // relative to the start of `around`.
-class Collection {
+class FailingStateReader {
  public:
-  Collection(const Dump& dump, const DeviceCode& code, const Lane& first, const Function& around)
+  FailingStateReader(const Dump& dump, const DeviceCode& code, const Lane& first, const Function& around)
       : dump_(dump), code_(code), first_(first), around_(around), grid_(dump.grid(cta_of(first))) {}
 
   FailingState of(std::vector<const Lane*> lanes) {
@@ -311,9 +311,9 @@ class Collection {
                                                           // threads are there
 };
 
-class Examination {
+class FailureReader {
  public:
-  Examination(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
+  FailureReader(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
 
   std::optional<DumpedFailure> failure() {
     const Sm* sm = first_failed_sm(dump_);
@@ -436,7 +436,7 @@ class Examination {
     if (around == nullptr) return;
     const Grid* grid = first_ == nullptr ? nullptr : dump_.grid(dump_.cta(dump_.warp(*first_)));
     const bool of_warp = failure_.witness == PcWitness::warp && first_ != nullptr;
-    failure_.state = of_warp ? Collection(dump_, code_, *first_, *around).of(lanes) : FailingState{};
+    failure_.state = of_warp ? FailingStateReader(dump_, code_, *first_, *around).of(lanes) : FailingState{};
     if (kernel == nullptr && grid != nullptr) kernel = code_.kernel_at(grid->entry);
     if (kernel != nullptr) failure_.state->facts = code_.facts(*kernel);
     failure_.state->variables = code_.variables(*around);
@@ -470,7 +470,7 @@ std::string exception_name(std::uint32_t code) {
 }
 
 std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code) {
-  return Search(dump, code).run();
+  return RunningKernels(dump, code).run();
 }
 
 std::optional<CoreFacts> examine(Bytes file) {
@@ -483,7 +483,7 @@ std::optional<CoreFacts> examine(Bytes file) {
     if (sm.exception != 0) facts.failed_sms.push_back(sm.id);
   }
   const DeviceCode code(dump->code, dump->budget());
-  facts.failure = Examination(*dump, code).failure();
+  facts.failure = FailureReader(*dump, code).failure();
   if (!facts.failure) facts.running = running_kernels(*dump, code);
   facts.damaged = dump->budget().damaged();
   return facts;

@@ -152,7 +152,7 @@ void Detector::forget_all() {
   images_.forget();
   forget_graphs();
   for (Pending& pending : pending_) pending = {};
-  for (Known& known : known_) known.sure = false;
+  for (StreamEntry& known : known_) known.sure = false;
 }
 
 // ---- records
@@ -451,15 +451,15 @@ StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_
 
 }  // namespace
 
-void Detector::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
-  if (known.is) order_.stream_gone(known.number);
+void Detector::begin_life(StreamEntry& known, std::uint64_t created, const StreamTraits& traits) {
+  if (known.has_stream) order_.stream_gone(known.number);
   known = {created, order_.stream_made(traits), true, true};
 }
 
 void Detector::stream_made(const std::byte* record) {
   const auto index = wire::load(record, operation::kStream);
   const std::uint64_t ticks = wire::load(record, operation::kTicks);
-  if (index >= known_.size() || (known_[index].is && known_[index].created == ticks)) return;
+  if (index >= known_.size() || (known_[index].has_stream && known_[index].created == ticks)) return;
   begin_life(known_[index], ticks,
              traits_of(wire::load(record, race::kWord0), static_cast<std::uint32_t>(wire::load(record, race::kWord1)),
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
@@ -469,10 +469,10 @@ void Detector::stream_made(const std::byte* record) {
 // reused since then, and shows only its latest stream. In that case, uses the recorded creations of streams.
 bool Detector::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
-  Known& known = known_[index];
+  StreamEntry& known = known_[index];
   const std::byte* entry = streams_.data() + index * area::kStreamSize;
   const std::uint64_t created = wire::load(entry, wire::stream::kCreated);
-  const bool same = known.is && created == known.created;
+  const bool same = known.has_stream && created == known.created;
   if (!same && created <= ticks) {
     begin_life(known, created,
                traits_of(wire::load(entry, wire::stream::kHandle), memory_.context_uid(context_of(entry)),

@@ -79,10 +79,10 @@ class Detector : public session::RingReader {
 
  private:
   // The stream that an entry of the area's stream table describes. Entries are reused for new streams.
-  struct Known {
+  struct StreamEntry {
     std::uint64_t created = 0;
     StreamNumber number = 0;
-    bool is = false;
+    bool has_stream = false;
     bool sure = false;  // no record of a newer stream in this entry can have been lost
   };
   struct Word {
@@ -184,7 +184,7 @@ class Detector : public session::RingReader {
   void add_allocation_or_free(const std::byte* record, StreamNumber stream, What what, const Memory& memory);
   static Access in_rows(Access access, const sass::ByteRows& rows, Mode mode);
   void forget_all();
-  void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
+  void begin_life(StreamEntry& known, std::uint64_t created, const StreamTraits& traits);
   void stream_made(const std::byte* record);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   // Returns whether a copy between these addresses synchronises with all work on two devices.
@@ -203,7 +203,7 @@ class Detector : public session::RingReader {
   std::vector<sass::LaunchWords> launches_{1};                       // indexed by Access::words
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // keyed by hash
   sass::LaunchWords launch_;                                         // scratch memory of launch_words()
-  std::vector<Known> known_;
+  std::vector<StreamEntry> known_;
   std::vector<Pending> pending_;  // indexed by thread
   LaunchBytes launch_bytes_;
   KernelRaces kernel_races_;

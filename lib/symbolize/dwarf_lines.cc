@@ -75,9 +75,9 @@ std::optional<Header> read_header(Bytes lines) {
 
 // Reads the rows of a line program, sequence by sequence. libdw instead sorts all rows of a unit by address. Functions
 // that the linker dropped begin at 0, and their rows then mix with those of real code.
-class Program {
+class LineProgram {
  public:
-  Program(const Header& header, std::uint64_t wanted) : header_(header), wanted_(wanted) {}
+  LineProgram(const Header& header, std::uint64_t wanted) : header_(header), wanted_(wanted) {}
 
   std::vector<LineRow> run() {
     std::vector<LineRow> found;
@@ -160,7 +160,7 @@ class Program {
 // functions with identical code.
 std::vector<LineRow> rows_at(Bytes lines, std::uint64_t address) {
   const auto header = read_header(lines);
-  return header ? Program(*header, address).run() : std::vector<LineRow>{};
+  return header ? LineProgram(*header, address).run() : std::vector<LineRow>{};
 }
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first

@@ -19,9 +19,10 @@ namespace {
 using analyse::OperationArgument;
 using State = analyse::Whereabouts::State;
 
-class Join {
+// Places the addresses of an access relative to the memory that was meant.
+class AddressPlacement {
  public:
-  Join(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
+  AddressPlacement(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
       : dump_(dump), argument_(argument), all_known_(all_known && argument != nullptr) {
     const auto found = std::ranges::find_if(
         dump.parameters, [&](const BaseParameter& each) { return argument == nullptr || argument->word == each.word; });
@@ -30,7 +31,7 @@ class Join {
     through_ = through();
   }
 
-  Access run() {
+  Access result() {
     Access access{.kind = dump_.kind, .space = dump_.space, .bytes = dump_.bytes};
     if (parameter_ != nullptr) {
       access.parameter = parameter_->number;
@@ -397,7 +398,7 @@ sass::AccessKind kind_of(const session::FoundAccess& found) {
 }  // namespace
 
 Access recorded_access(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
-  return Join(dump, argument, all_known).run();
+  return AddressPlacement(dump, argument, all_known).result();
 }
 
 void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,
