@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,7 +13,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -119,27 +119,6 @@ inline long leading_number(std::string_view text) {
   long number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-// Reads fields of the program's structures by byte offset, because the recorder has no types for them.
-template <typename T>
-T read_field(const std::byte* object, std::ptrdiff_t offset) {
-  T value;
-  std::memcpy(&value, object + offset, sizeof value);
-  return value;
-}
-
-// Returns the return address at this place of the stack, without its signature. 64-bit Arm can sign a return address in
-// its upper bits. "hint 7" (xpaclri) clears these bits in x30, and does nothing on processors without signatures.
-inline std::uint64_t return_address_at(std::uintptr_t slot) {
-  const std::uint64_t word = *reinterpret_cast<const std::uint64_t*>(slot);
-#if defined(__aarch64__)
-  register std::uint64_t link asm("x30") = word;
-  asm("hint #7" : "+r"(link));
-  return link;
-#else
-  return word;
-#endif
 }
 
 }  // namespace cudadiag::record

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "record/libc_substitutes.h"
+#include "record/python/python_stack.h"
 #include "record/stacks/symbols.h"
 #include "wire/operation.h"
 

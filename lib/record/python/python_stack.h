@@ -9,7 +9,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "record/output/interner.h"
@@ -19,6 +21,14 @@
 namespace cudadiag::record {
 
 using wire::python::PythonLayout;
+
+// Reads fields of the program's structures by byte offset, because the recorder has no types for them.
+template <typename T>
+T read_field(const std::byte* object, std::ptrdiff_t offset) {
+  T value;
+  std::memcpy(&value, object + offset, sizeof value);
+  return value;
+}
 
 // A frame of a traceback. `offset` is its instruction's offset from the beginning of the bytecode, in bytes.
 struct TracedFrame {
