@@ -105,8 +105,8 @@ class DwarfLines {
 
 // ---- tail_calls.cc
 
-// Finds the functions that tail calls removed from a stack, from the calls in one module that DWARF describes. Compilers
-// describe calls only in optimised code. Internal to lib/symbolize.
+// Finds the functions that tail calls removed from a stack, from the calls in one module that DWARF describes.
+// Compilers describe calls only in optimised code. Internal to lib/symbolize.
 class TailCalls {
  public:
   using Function = std::uint32_t;  // index in this module
