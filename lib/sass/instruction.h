@@ -62,6 +62,10 @@ enum class Result : std::uint8_t { none, one, two, many, tile };
 // `own`: memory that kernels do not share, in a way that is not followed.
 enum class Shape : std::uint8_t { none, plain, bulk, box, texture, surface, hidden, own };
 
+// Which other threads an opcode depends on. `lanes`: those of the warp, whose registers it reads. `warp`: it waits for
+// the warp. `block`: it is a barrier of the block. `others`: it waits for something else, such as the cluster.
+enum class Joins : std::uint8_t { none, lanes, warp, block, others };
+
 struct Opcode {
   std::string_view names;
   Op op = Op::other;
@@ -69,6 +73,7 @@ struct Opcode {
   Shape shape = Shape::none;
   AccessKind kind = AccessKind::load;
   Space space = Space::global;
+  Joins joins = Joins::none;
 };
 
 // Returns the row of an opcode, such as "LDG" or "UIADD3". A leading U marks the same operation on uniform registers.

@@ -30,12 +30,6 @@ bool is_barrier_of_block(const Instruction& i) {
   return std::all_of(i.operands.begin() + 1, i.operands.end(), is_predicate);
 }
 
-// Whether the instruction computes from the registers of other threads of its warp.
-bool uses_lanes(const Instruction& i) {
-  return i.op == Op::shuffle || i.base().starts_with("VOTE") || i.base() == "REDUX" || i.base() == "CREDUX" ||
-         i.base() == "MATCH";
-}
-
 bool is_load_of_shared(const Instruction& i) {
   return i.code->space == Space::shared && i.uses_memory() && i.code->kind == AccessKind::load;
 }
@@ -48,9 +42,8 @@ bool is_strong(const Instruction& i) {
 }
 
 void LaunchTrace::note_order(const Instruction& i, std::optional<bool> runs, BlockOrder& order) {
-  const std::string_view base = i.base();
   if (runs && !*runs) return;
-  if (base == "BAR" || base == "UBAR") {
+  if (i.code->joins == Joins::block) {
     if (!is_barrier_of_block(i)) {
       order.unclear = true;
     } else if (!runs) {
@@ -58,7 +51,7 @@ void LaunchTrace::note_order(const Instruction& i, std::optional<bool> runs, Blo
     } else {
       ++order.barriers;
     }
-  } else if (base.starts_with("UCGABAR") || base.starts_with("SYNCS") || base == "ACQBULK") {
+  } else if (i.code->joins == Joins::others) {
     note_wait(order);
   }
 }
@@ -66,8 +59,7 @@ void LaunchTrace::note_order(const Instruction& i, std::optional<bool> runs, Blo
 void LaunchTrace::note_detour(const std::vector<const Instruction*>& code, bool loops, BlockOrder& order) {
   for (const Instruction* i : code) {
     if (!i->runs) continue;
-    const std::string_view base = i->base();
-    const bool of_barrier = base == "BAR" || base == "UBAR" || base.starts_with("UCGABAR") || base.starts_with("SYNCS");
+    const bool of_barrier = i->code->joins >= Joins::block;
     const bool shared = i->uses_memory() && i->code->space == Space::shared;
     // A loop that loads may wait for a flag, even by a load that is not volatile.
     const bool sees_others = i->uses_memory() && i->code->result != Result::none && !shared;
@@ -93,8 +85,8 @@ std::uint64_t ValueNumbers::result(const Instruction& i, Evaluator& before, cons
                                    const BlockOrder& order) {
   std::uint64_t hash = number_of_text(i.opcode);
   const bool shared = is_load_of_shared(i);
-  if (alike_ && (shared || uses_lanes(i))) hash = mixed(hash, order.barriers);
-  if (alike_ && uses_lanes(i)) return hash;
+  if (alike_ && (shared || i.code->joins == Joins::lanes)) hash = mixed(hash, order.barriers);
+  if (alike_ && i.code->joins == Joins::lanes) return hash;
   const bool own = i.op == Op::special || (i.uses_memory() && i.code->kind == AccessKind::atomic);
   if (own) return mixed(hash, number_of_thread(thread));
   if (shared && !alike_) hash = mixed(hash, shared_);

@@ -1,5 +1,5 @@
-// The table of opcodes: what each one does, what it writes and which memory it uses. Every analysis of code reads it,
-// so a new opcode is one word in one line of opcodes.cc. Internal to lib/sass.
+// The table of opcodes: what each one does, what it writes, and which memory and threads it involves. Every analysis of
+// code reads it, so a new opcode is one word in one line of opcodes.cc. Internal to lib/sass.
 #include <algorithm>
 #include <unordered_map>
 
@@ -16,6 +16,10 @@ constexpr Opcode kUnknown;
 // Later architectures may have more opcodes of these families.
 constexpr Opcode kHidden{"", Op::access, Result::many, hidden}, kMatrix{"", Op::other, Result::tile},
     kSetsPredicates{"", Op::set_predicates, Result::none};
+
+constexpr Opcode joining(Joins joins, std::string_view names, Op op, Result result, Shape shape = none) {
+  return {names, op, result, shape, load, global, joins};
+}
 
 constexpr Opcode kTable[] = {
     // ---- evaluated
@@ -36,7 +40,7 @@ constexpr Opcode kTable[] = {
     {"ISETP", Op::compare, Result::none},
     {"PLOP3", Op::decide, Result::none},
     {"FSETP HSETP2 DSETP FCHK R2P UR2UP", Op::set_predicates, Result::none},
-    {"SHFL", Op::shuffle, Result::one},
+    joining(Joins::lanes, "SHFL", Op::shuffle, Result::one),
     // ---- numbers
     {"SHL SHR BMSK POPC FLO", Op::integer, Result::one},
     {"BREV I2F I2FP F2I F2F F2FP IMUL FADD FMUL FFMA FSEL FMNMX FRND MUFU HADD2 HMUL2", Op::number, Result::one},
@@ -44,9 +48,11 @@ constexpr Opcode kTable[] = {
     {"IDP IDP4A", Op::number},
     {"HMMA IMMA DMMA QGMMA", Op::number, Result::tile},
     // ---- other results
-    {"LOP FMNMX3 I2I HSET2 FSET VOTE VOTEU MATCH REDUX P2R P2UR BMOV FSWZADD", Op::other, Result::one},
+    {"LOP FMNMX3 I2I HSET2 FSET P2R P2UR BMOV FSWZADD", Op::other, Result::one},
+    joining(Joins::lanes, "VOTE VOTEU MATCH REDUX", Op::other, Result::one),
+    joining(Joins::lanes, "CREDUX", Op::other, Result::many),
     {"LEPC FADD2 FMUL2 FFMA2", Op::other, Result::two},
-    {"I2IP F2IP HMNMX2 DMNMX VIMNMX3 VHMNMX MOVM TXQ VABSDIFF B2R R2B CREDUX ELECT GETLMEMBASE QSPC", Op::other},
+    {"I2IP F2IP HMNMX2 DMNMX VIMNMX3 VHMNMX MOVM TXQ VABSDIFF B2R R2B ELECT GETLMEMBASE QSPC", Op::other},
     {"UTCBAR UTCCP UTCATOMSWS CGAERRBAR", Op::other},
     {"QMMA BMMA HGMMA IGMMA BGMMA OMMA UTCHMMA UTCQMMA UTCIMMA", Op::other, Result::tile},
     // ---- memory
@@ -78,14 +84,17 @@ constexpr Opcode kTable[] = {
     {"STAS", Op::access, Result::none, own, store, shared},
     {"LDTM", Op::other, Result::tile, own},
     {"STTM ARRIVES", Op::other, Result::none, own},
-    {"SYNCS TMML", Op::other, Result::many, own},
+    {"TMML", Op::other, Result::many, own},
+    joining(Joins::others, "SYNCS", Op::other, Result::many, own),
     // ---- no result
-    {"NOP BAR UBAR YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR BREAK CCTL CCTLL CCTLT FENCE BPT PMTRIG PREEXIT",
-     Op::nothing, Result::none},
-    {"ACQBULK WARPGROUP UCGABAR_ARV UCGABAR_WAIT UTMAPF UBLKPF UTMACCTL UTMACMDFLUSH ENDCOLLECTIVE ACQSHMINIT "
+    {"NOP YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR BREAK CCTL CCTLL CCTLT FENCE BPT PMTRIG PREEXIT", Op::nothing,
+     Result::none},
+    {"WARPGROUP UTMAPF UBLKPF UTMACCTL UTMACMDFLUSH ENDCOLLECTIVE ACQSHMINIT "
      "USETMAXREG",
      Op::nothing, Result::none},
-    {"WARPSYNC", Op::meet, Result::none},
+    joining(Joins::block, "BAR UBAR", Op::nothing, Result::none),
+    joining(Joins::others, "ACQBULK UCGABAR_ARV UCGABAR_WAIT", Op::nothing, Result::none),
+    joining(Joins::warp, "WARPSYNC", Op::meet, Result::none),
     {"BRA JMP", Op::jump, Result::none},
     {"BRX BRXU JMX JMXU", Op::table_jump, Result::none},
     {"EXIT", Op::exit, Result::none},

@@ -264,8 +264,8 @@ class ThreadRaceFinder {
   // One lane may wait for all lanes of its warp.
   bool joins_lanes() const {
     for (std::uint32_t at = 0; at < code_.program.size(); ++at) {
-      const std::string_view base = code_.program[at].base();
-      if (base == "WARPSYNC" || base == "SHFL" || base == "VOTE" || base == "VOTEU" || base == "MATCH") return true;
+      const Joins joins = code_.program[at].code->joins;
+      if (joins == Joins::lanes || joins == Joins::warp) return true;
     }
     return false;
   }
