@@ -79,7 +79,7 @@ class Order(unittest.TestCase):
         torch.Tensor.tolist = tolist
         try:
             args = (torch.zeros(8, 2), 0, torch.tensor([1, 2]))
-            listener.uses_of(package.schemas.facts_of(torch.ops.aten.index_select.default), args, {})
+            listener.issue(package.schemas.facts_of(torch.ops.aten.index_select.default), args, {})
         finally:
             torch.Tensor.tolist = original
         order.issue(2)

@@ -121,8 +121,8 @@ class TensorRaces(Listener):
             return None
         if facts.is_view or facts.uninitialised:
             return None
-        uses = guarded(self.uses_of, facts, args, kwargs)
-        return (facts, args, kwargs, uses) if type(uses) is tuple else None
+        issued = guarded(self.issue, facts, args, kwargs)
+        return (facts, args, kwargs, issued) if type(issued) is tuple else None
 
     def uses_another_stream(self, args):
         """Returns whether the operator runs on a stream other than the default one. Operators before the first such
@@ -138,9 +138,9 @@ class TensorRaces(Listener):
     def stream_in(self, args):
         return self.stream_among([tensor for value in args for _, tensor in each_tensor("", value)])
 
-    def uses_of(self, facts, args, kwargs):
-        """Returns (stream, the operator's number on it, where it is called); None if the operator is only captured into
-        a graph."""
+    def issue(self, facts, args, kwargs):
+        """Uses the arguments. Returns (stream, the operator's number on it, where it is called); None if the operator
+        is only captured into a graph."""
         stack = places_here.note_forward()
         with Guard():
             self.own.calls = True
