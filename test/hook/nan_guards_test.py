@@ -21,6 +21,18 @@ for s in range(3):
     loss.backward()
     opt.step()
 """
+AFTER = """
+def has_nan(v): return str(v) == 'nan'
+w = torch.ones(3, requires_grad=True)
+opt = torch.optim.SGD([w], 0.1)
+for s in range(3):
+    opt.zero_grad()
+    loss = (w * 0 / (0 if s == 1 else 1)).sum()
+    loss.backward()
+    v = loss.item()
+    if {check}: continue
+    opt.step()
+"""
 CLASS = """
 class Meter:
     def __init__(self):
@@ -47,6 +59,8 @@ HANDLED = {
         guard="if bad(loss.item()): continue"),
     "comparison with itself": STEPS.format(guard="v = loss.item()\n    if v != v: continue"),
     "comparison that NaN fails": STEPS.format(guard="if not (loss.item() < 1e4): continue"),
+    **{"check after backward: " + check: AFTER.format(check=check)
+       for check in ("math.isnan(v)", "has_nan(v)", "np.isnan([v]).any()", "v != v", "not v < 1e4")},
     "mean of NumPy": "x = (torch.zeros(3) / torch.tensor([0., 1., 1.])).numpy()\nprint(np.nanmean(x))",
     "replaced in NumPy": "x = (torch.zeros(3) / torch.tensor([0., 1., 1.])).numpy()\nprint(np.nan_to_num(x).sum())",
     "check in another method": CLASS,
@@ -102,6 +116,18 @@ PRINTED = {
     "f-string of a number": "x = torch.zeros(2) / 0\nline = f'{x.sum().item():.3f}'",
     "format": "x = torch.zeros(2) / 0\nprint('{}'.format(round(x.sum().item(), 3)))",
     "print behind a read": "x = torch.zeros(2) / 0\nvalues = [x.sum().item()]\nprint(x)",
+}
+
+# The program has a name or an operator that looks like a check, but does not recognise the NaN.
+UNCHECKED = {
+    "operator isinf": ("x = torch.zeros(2) / 0\nif torch.isinf(x).any():\n    x = x.clamp(-1e4, 1e4)\nprint(x)", "printed"),
+    "isinf": ("x = torch.zeros(2) / 0\nbest = float('inf')\nif math.isinf(best):\n    print(x.sum().item())", "printed"),
+    "isclose": ("x = torch.zeros(2) / 0\nif math.isclose(0.1, 0.1):\n    print(x.sum().item())", "printed"),
+    "isclose that fails": ("x = torch.zeros(2) / 0\nv = x.sum().item()\nif not math.isclose(v, 1):\n"
+                           "    raise RuntimeError('wrong')", "compared"),
+    "infinite": ("x = torch.zeros(2) / 0\ndef infinite_batches():\n    yield x\n"
+                 "values = [batch.sum().item() for batch in infinite_batches()]", "number"),
+    "definite": ("x = torch.zeros(2) / 0\npositive_definite = True\nvalues = [x.sum().item()]", "number"),
 }
 
 WORKER = """
@@ -166,6 +192,10 @@ class Guards(unittest.TestCase):
     def test_what_cannot_be_seen_is_suspected(self):
         self.assertEqual(sorted(UNSEEN), sorted(WEAK))
         self.each(UNSEEN, lambda name, source, message: self.used(message, name))
+
+    def test_what_does_not_recognise_nan_is_not_a_check(self):
+        self.each({name: source for name, (source, _) in UNCHECKED.items()},
+                  lambda name, source, message: self.used(message, UNCHECKED[name][1]))
 
     def test_a_number_that_becomes_text_is_printed(self):
         self.each(PRINTED, lambda name, source, message: self.used(message, "printed"))

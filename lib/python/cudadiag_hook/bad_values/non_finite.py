@@ -7,7 +7,7 @@ import sys
 
 from .. import dispatch_mode, recorder
 from ..budget import is_from_handler
-from ..stacks import is_in_library, places_from
+from ..stacks import places_from
 from ..tensor_data.finite_checks import CLEAN, INFINITE, as_floats, grade_at, grade_now, reach, slots
 from ..tensor_data.lineage import StorageReference, has_storage
 from ..tensor_data.schemas import facts_of, tensors_in
@@ -15,10 +15,10 @@ from ..tensor_data.tensors import Guard, a_mode_is_on, is_capturing, is_on_devic
 from ..operator_places import places_here
 from ..whole_program import Turn
 from .non_finite_elements import about_root, kept_inputs, chosen
+from .source_text import checks_nearby, is_check
 from .value_uses import Root, Value, use, use_all, watch
 
 MOST_ROOTS = 4  # the earliest roots of each value
-ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
 
 
 class Call:
@@ -90,7 +90,9 @@ def fail(error):
 def before_call(function, args, kwargs):
     """Takes no lock: it only reads the writers of memory, and only adds to the other shared state."""
     facts, stack = facts_of(function), places_here.note_forward()
-    if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
+    if facts.asks is None:
+        facts.asks = facts.own and is_check(facts.name)
+    if facts.makes_nothing and not (facts.asks or facts.reads_scalar):
         return None
     ordinal = watch.ordinal = next(watch.ordinals)
     call = Call(ordinal, facts, function, args, kwargs, inputs_of(args, kwargs), stack)
@@ -113,7 +115,7 @@ def after_call(call, result, returned):
         return use_all("refused", values_of(call), places_from(sys._getframe(3)))
     if facts.reads_scalar:
         return item(call, result)
-    if facts.looks or facts.compares:
+    if facts.asks or facts.compares:
         compare(call)
     if facts.uninitialised:
         if not facts.adopts:
@@ -151,7 +153,7 @@ def values_of(call):
 def compare(call):
     values = values_of(call)
     if values:
-        asks = call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1])
+        asks = call.facts.asks or (len(call.args) == 2 and call.args[0] is call.args[1])
         # The program may exit because of the comparison's result.
         use_all("asked" if asks else "compared", values, places_from(sys._getframe(3)))
 
@@ -342,9 +344,7 @@ def item(call, result):
     values, places = values_of(call), places_from(sys._getframe(3))
     if values:
         watch.latest_item = values[-1]
-        users = [code for code, _ in places if not is_in_library(code)][:2]
-        asks = any(ASKS.intersection(code.co_names) for code in users)
-        use_all("asked" if asks else "number", values, places)
+        use_all("asked" if checks_nearby(places) else "number", values, places)
     if watch.pending:
         slots.send_all()
 

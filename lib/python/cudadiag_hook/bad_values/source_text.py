@@ -3,17 +3,28 @@ checks numbers for NaN, or ends because of a check. Runs only for bad values."""
 import re
 
 from ..stacks import is_in_library, line_at
+from ..tensor_data.finite_checks import INFINITE, reach
 
 MOST_CHARACTERS = 1 << 20
-# Names of functions that check for NaN, or treat NaN as missing data. The name `nan` itself is a value.
-CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|finite|"
-                    r"^(?:isna|notna|isnull|notnull|dropna|fillna|isinf|isclose|masked_invalid)$", re.IGNORECASE)
+# Names of functions that check for NaN, or treat NaN as missing data: PyTorch's operators, and others in the program's
+# source. The name `nan` itself is a value, and `infinite_batches` or `finite_difference` are about something else.
+CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|(?<!in)(?<!de)finite(?!_?(?:diff|elem|vol|field|state))|"
+                    r"^(?:isna|notna|isnull|notnull|dropna|fillna|skipna|masked_invalid)$", re.IGNORECASE)
 VALUE = re.compile(r"^_*nans?$", re.IGNORECASE)
+# Functions that do not recognise NaN. They are checks only if infinite elements are bad, too.
+INFINITE_CHECKS = re.compile(r"(?:^|_)(?:is|has|any|all)_?(?:pos|neg)?inf(?:s|inite)?(?:_|$)", re.IGNORECASE)
 READS = ("item", "tolist", "numpy")  # methods that read numbers from a tensor
 PRINTS = ("print", "info", "debug", "warning", "error", "critical", "write", "echo", "add_scalar", "set_postfix")
 KEEPS = ("format", "str", "repr", "round", "float", "tuple", "list")  # functions whose result still contains the NaN
 IN_EXPRESSION = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>", "<lambda>")
 MOST_STEPS = 8  # assignments from a check to the branch that depends on it
+
+
+def is_check(name):
+    """Returns whether a function with this name checks for bad values, or treats them as missing data."""
+    if reach.worst == INFINITE and INFINITE_CHECKS.search(name) is not None:
+        return True
+    return CHECKS.search(name) is not None and VALUE.match(name) is None
 
 
 def dotted(node):
@@ -42,15 +53,14 @@ class Text:
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
                 waiting.append(child)
-        self.checks = any(self.is_check(node) for node in self.nodes)
+        self.checks = any(map(self.is_check, self.nodes))
 
     def is_check(self, node):
         ast = self.ast
         if isinstance(node, (ast.Name, ast.Attribute)):
-            name = last_name(node)
-            return CHECKS.search(name) is not None and VALUE.match(name) is None
+            return is_check(last_name(node))
         if isinstance(node, ast.keyword):  # equal_nan=True
-            return node.arg is not None and CHECKS.search(node.arg) is not None
+            return node.arg is not None and is_check(node.arg)
         if isinstance(node, ast.UnaryOp):  # not x < y: only NaN makes it differ from x >= y
             return isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Compare) and \
                 isinstance(node.operand.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
@@ -184,6 +194,25 @@ def files_of_program(places):
 def checks_somewhere(places):
     """Returns whether any of the program's files in this stack checks for NaN anywhere."""
     return any(text is not None and text.checks for text in map(text_of, files_of_program(places)))
+
+
+checking = {}  # by id() of the code: (code, whether it checks for NaN)
+
+
+def has_check(code, instruction):
+    if id(code) not in checking:
+        text, found = text_of(code.co_filename), any(map(is_check, code.co_names))
+        if text is not None and not found:
+            function = text.function_at(line_at(code, instruction), code.co_name)
+            found = any(map(text.is_check, text.own_nodes(function)))
+        checking[id(code)] = (code, found)
+    return checking[id(code)][1]
+
+
+def checks_nearby(places):
+    """Returns whether one of the two innermost functions of the program checks for NaN."""
+    users = [place for place in places if not is_in_library(place[0]) and place[0].co_name not in IN_EXPRESSION]
+    return any(has_check(*place) for place in users[:2])
 
 
 def prints_number(places):

@@ -154,9 +154,6 @@ def bounds_of(operator, arguments):
 # The tensors that these operators create are uninitialised.
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
                  "empty_permuted", "resize_", "resize_as_", "_resize_output_", "set_")
-# A program uses these operators to check whether its values are finite, or to treat bad values as missing.
-LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
-         "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
 # Each element of these operators' results is an element of an argument.
 STRUCTURAL = ("lift_fresh", "set_", "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_select", "select", "gather",
               "where", "masked_fill", "masked_fill_", "masked_select", "fill_", "full", "full_like", "scatter", "scatter_",
@@ -200,7 +197,7 @@ class Facts:
         self.makes_nothing = not self.written and not self.fresh and not self.lifts
         self.makes_one = not self.written and self.results == 1 and self.fresh == [0]
         self.uninitialised = self.own and self.name in UNINITIALISED
-        self.looks = self.own and self.name in LOOKS
+        self.asks = None  # whether a program checks values with it; set by non_finite
         self.compares = self.own and self.name in ("eq", "ne", "lt", "le", "gt", "ge")
         self.structural = self.own and self.name in STRUCTURAL
         self.reads_scalar = self.own and self.name == "_local_scalar_dense"
