@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""How PyTorch's reports of events and waits become an order; skips with a message (77) if PyTorch is missing."""
+"""How PyTorch's reports of events and waits become an order, and how races are reported; skips with a message (77) if
+PyTorch is missing."""
+import pathlib
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -8,6 +11,7 @@ from hook import Hook, need_pytorch
 
 need_pytorch()
 import torch
+from race_labels_test import line_of, run_in_fork
 
 if not hasattr(torch._C, "_activate_gpu_trace"):
     print("skipped: this PyTorch was built without CUDA")
@@ -137,6 +141,91 @@ class Order(unittest.TestCase):
 
     def test_the_checks_are_told(self):
         self.assertEqual([message["kind"] for message in hook.messages][0], "checking")
+
+
+HEAD = """
+import torch
+from layers import deep, deeper, sums
+from streams import Stream, stream, synchronize
+side, x, y = Stream(), torch.ones(8), torch.ones(8)
+synchronize()
+"""
+LIBRARY = """
+def level(x, depth):
+    if depth:
+        return level(x, depth - 1)
+    x.add_(1)
+    x.mul_(2)
+
+def deep(x):
+    level(x, 4)
+
+def deeper(x):
+    level(x, 40)
+
+def sums(tensors):
+    return [each.sum() for each in tensors]
+"""
+
+
+class Told(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        library = pathlib.Path(folder.name) / "site-packages"
+        library.mkdir()
+        (library / "layers.py").write_text(LIBRARY)
+        self.program = pathlib.Path(folder.name) / "program.py"
+        self.head = f"import sys; sys.path.append({str(library)!r})" + HEAD
+
+    def races(self, source):
+        self.program.write_text(self.head + source)
+        told = run_in_fork(str(self.program))
+        self.assertEqual((told["notes"], told["failure"]), ([], ""))
+        return told["races"]
+
+    def lines(self, source):
+        first = self.head.count("\n")
+        return [tuple(line_of(race[side], str(self.program)) - first for side in ("first", "second"))
+                for race in self.races(source)]
+
+    def test_lines_that_call_the_same_library_are_different_lines(self):
+        self.assertEqual(self.lines("""
+with stream(side):
+    deep(x)
+    deep(y)
+deep(x)
+deep(y)
+"""), [(3, 5), (4, 6)])
+
+    def test_two_lines_are_reported_once(self):
+        self.assertEqual(self.lines("""
+for _ in range(3):
+    with stream(side):
+        deep(x)
+    deep(x)
+"""), [(4, 5)])
+
+    def test_a_line_that_is_far_from_the_operator(self):
+        self.assertEqual(self.lines("""
+with stream(side):
+    deeper(x)
+deeper(x)
+"""), [(3, 4)])
+
+    def test_each_tensor_has_the_name_of_its_own_variable(self):
+        for source, names in (("sums((x, y))", ["x", "y"]), ("sums([x] + kept)", ["x", ""]),
+                              ("[(y if first else x).sum() for first in (True, False)]", ["x", "y"]),
+                              ("[z.sum() for z in (x[:4], y)]", ["z", "z"])):
+            with self.subTest(source):
+                races = self.races(f"""
+kept = [y]
+with stream(side):
+    {source}
+x.zero_()
+y.zero_()
+""")
+                self.assertEqual([race["first"]["name"] for race in races], names)
 
 
 if __name__ == "__main__":

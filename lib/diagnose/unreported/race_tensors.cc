@@ -426,8 +426,11 @@ Finding finding_of(const DeliveredRace& from, const Process& process, const sess
 }
 
 bool same_lines(const Finding& a, const Finding& b) {
-  return same_line(a.race->accesses[0].location, b.race->accesses[0].location) &&
-         same_line(a.race->accesses[1].location, b.race->accesses[1].location);
+  const auto &x = a.race->accesses, &y = b.race->accesses;
+  const auto both = [&](std::size_t first, std::size_t second) {
+    return same_line(x[0].location, y[first].location) && same_line(x[1].location, y[second].location);
+  };
+  return both(0, 1) || both(1, 0);
 }
 
 }  // namespace

@@ -6,14 +6,14 @@ import sys
 from . import recorder
 from .budget import guarded, state
 from .recorder import to_json
-from .stacks import OWN_FILE, frames_of_places, is_in_library, without_own_frames
+from .stacks import OWN_FILE, frames_of_places, is_in_library, line_at, without_own_frames
 from .suspect_lines.accesses import named_whole
 from .suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
 from .tensor_data.arguments import named_variable
 from .tensor_data.lineage import StorageReference, has_storage
 from .tensor_data.schemas import facts_of
 from .tensor_data.uses_of_memory import argument_uses, common, result_uses
-from .tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing
+from .tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing, is_tensor
 from .operator_places import places_here
 from .dispatch_mode import Listener
 from .whole_program import Turn, listen, replace, when_torch_is_there
@@ -21,7 +21,6 @@ from .stream_order import HOST, Order
 
 MOST_ACCESSES = 48  # per storage
 MOST_RACES = 64  # pairs of lines that are reported
-MOST_FRAMES = 24
 MOST_LINES = 4096  # lines whose variables are kept
 MOST_STORAGES = 1 << 16
 
@@ -41,6 +40,11 @@ class Access:
         self.dtype, self.device, self.place = tensor.dtype, tensor.device, where.place
         self.name = where.name_of(tensor, self.facts, self.parameter)
 
+    def stack(self):
+        """Returns where the operator was called; if that is unknown, in a backward pass, where its node was created."""
+        stack, made = self.place[0], self.place[4]
+        return stack or (made[0] if made is not None else ())
+
 
 class Where:
     """Where an operator is called."""
@@ -50,29 +54,38 @@ class Where:
         self.frame = sys._getframe(1)
         while self.frame is not None and (self.frame.f_code.co_filename == OWN_FILE or is_in_library(self.frame.f_code)):
             self.frame = self.frame.f_back
-        self.variables = None
 
     def name_of(self, tensor, facts, parameter):
         """Returns (name, whether the tensor is only a view of the variable with that name). None if the user's line has
-        no name for the tensor. The name of each parameter is looked up once per line."""
+        no name for the tensor. An operator with the same stack may have a different tensor each time, so each name is
+        checked. Only variables that have named this parameter before are looked up, because a lookup takes longer than
+        a small operator."""
         if self.frame is None:
             return None
-        key = (id(self.frame.f_code), self.frame.f_lasti, facts, parameter)
-        if key not in names:
-            if len(names) >= MOST_LINES:
-                names.clear()
-            names[key] = self.find_name(tensor)
-        return names[key]
+        key = id(self.place[0]), facts, parameter
+        known = naming.get(key)  # holds the stack, so that its id() is not reused
+        name = None if known is None else self.find_name(tensor, known[1])[0]
+        if name is None and (known is None or known[1]):
+            name, path = self.find_name(tensor, paths_of(self.frame.f_code, self.frame.f_lineno))
+            if len(naming) >= MOST_LINES:
+                naming.clear()
+            naming[key] = (self.place[0], (known[1] if known is not None else []) + [path] * (path is not None))
+        return name
 
-    def find_name(self, tensor):
-        if self.variables is None:
-            variables, hidden = variables_at(paths_of(self.frame.f_code, self.frame.f_lineno), self.frame)
-            self.variables = variables + hidden
-        known = named_variable(tensor, self.variables)
+    def find_name(self, tensor, paths):
+        """Returns ((name, whether the tensor is only a view of that variable), its path); (None, None) if no variable
+        with these paths is the tensor or contains it."""
+        variables, found = [], {}
+        for path in paths:
+            for name, value in sum(variables_at([path], self.frame), []):
+                if is_tensor(value):
+                    variables.append((name, value))
+                    found.setdefault(name, path)
+        known = named_variable(tensor, variables)
         if known is not None:
-            return known[0], False
-        around = named_whole(tensor, self.variables)
-        return None if around is None else (around, True)
+            return (known[0], False), found[known[0]]
+        around = named_whole(tensor, variables) if variables else None
+        return (None, None) if around is None else ((around, True), found[around])
 
 
 class Storage:
@@ -229,13 +242,14 @@ class TensorRaces(Listener):
         """Reports a pair of accesses. `shared`: (begin, end, bytes) of each pair of tensors."""
         if len(self.told) >= MOST_RACES:
             return
-        key = (first.place[0][:4], second.place[0][:4])
-        if key in self.told:
+        lines = frozenset((line_of_program(first.stack()), line_of_program(second.stack())))
+        if lines in self.told:
             return
-        self.told.add(key)
+        self.told.add(lines)
         recorder.deliver(to_json({
             "kind": "race", "first": about(first), "second": about(second), "begin": min(each[0] for each in shared),
-            "end": max(each[1] for each in shared), "bytes": sum(each[2] for each in set(shared)), "waited_before": (second.stream, first.stream) in self.order.waited}))
+            "end": max(each[1] for each in shared), "bytes": sum(each[2] for each in set(shared)),
+            "waited_before": (second.stream, first.stream) in self.order.waited}))
 
 
 def handle_of(stream):
@@ -251,17 +265,22 @@ def same_operator(a, b):
     return a.stream == b.stream and a.number == b.number
 
 
+def line_of_program(stack):
+    """Returns (file, line) of the innermost frame outside of libraries; the whole stack if there is none."""
+    return next(((code.co_filename, line_at(code, instruction)) for code, instruction in stack
+                 if not is_in_library(code)), stack)
+
+
 def about(access):
     name, is_view = access.name or ("", False)
-    stack, made = access.place[0], access.place[4]
-    frames = frames_of_places((stack or (made[0] if made is not None else ()))[:MOST_FRAMES])
     ends = [each.end for each in access.pieces]
     begin = min(each.begin for each in access.pieces)
     return {"operator": access.facts.full_name(), "parameter": access.parameter, "name": name, "view": is_view,
             "written": access.written, "dtype": str(access.dtype).replace("torch.", ""), "device": str(access.device),
             "shape": list(access.shape)[:16], "strides": list(access.strides)[:16], "pointer": begin,
             "bytes": max(ends) - begin,
-            "stream": 0 if access.stream == HOST else access.stream, "on_host": access.stream == HOST, "stack": frames}
+            "stream": 0 if access.stream == HOST else access.stream, "on_host": access.stream == HOST,
+            "stack": frames_of_places(access.stack())}
 
 
 def keep(accesses, access):
@@ -299,7 +318,7 @@ def waits(facts, args, kwargs):
     return False
 
 
-names = {}  # results of name_of(), by code, instruction, operator and parameter
+naming = {}  # by id() of a stack, operator and parameter: (stack, paths of the variables that have named the tensor)
 lines = {}  # the paths (variables.py) that a line reads, by code and line
 
 
