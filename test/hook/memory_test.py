@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What the hook reports about PyTorch's allocator, from a hand-made snapshot, and about exceptions that keep tensors
 alive, with CPU tensors."""
+import traceback
 import unittest
+import weakref
 
 from hook import Hook, need_pytorch
 
@@ -56,6 +58,20 @@ class Memory(unittest.TestCase):
             except KeyError:
                 self.assertEqual([each["type"] for each in kept()], ["ValueError"])
         self.assertEqual(kept(), [])
+
+    def test_a_frame_that_is_cleared_keeps_no_tensor(self):
+        references = []
+
+        def holds():
+            tensor = torch.zeros(1000)
+            references.append(weakref.ref(tensor))
+            raise ValueError("enough")
+        try:
+            holds()
+        except ValueError as error:
+            self.assertEqual(len(self.memory.kept_by_exceptions()), 1)
+            traceback.clear_frames(error.__traceback__)
+            self.assertTrue(references[0]() is None)
 
     def test_tensors_of_running_frames_are_not_put_down_to_it(self):
         tensor = torch.zeros(1000)

@@ -222,6 +222,17 @@ class Values(unittest.TestCase):
         self.watch(holds, 7)
         self.assertEqual(kept[0]["n"], 7)
 
+    def test_a_variable_that_exec_has_made_stays(self):
+        kept = []
+
+        def makes(n):
+            exec("made = n", globals(), locals())
+            kept.append("made" in locals())
+            launch(n)  # SUSPECT
+            kept.append("made" in locals())
+        self.watch(makes, 7)
+        self.assertEqual(kept[1], kept[0])
+
     def test_what_a_signal_handler_raises_is_the_programs(self):
         def by_arguments(*arguments):
             raise KeyError("late")

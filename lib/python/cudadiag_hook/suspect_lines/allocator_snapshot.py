@@ -7,6 +7,7 @@ from .. import recorder
 from ..budget import guarded, tell
 from ..stacks import MOST_FRAMES, OWN_FILE
 from ..tensor_data.tensors import Guard, devices, is_tensor
+from .variables import locals_of
 
 MOST_HOLDERS = 32
 MOST_EXCEPTIONS = 4
@@ -99,7 +100,7 @@ def kept_by_exceptions():
         while step is not None:
             last = step
             if step.tb_frame not in running:
-                for value in step.tb_frame.f_locals.values():
+                for value in locals_of(step.tb_frame).values():
                     if is_tensor(value) and value.device.type in devices:
                         storage = value.untyped_storage()
                         held[storage.data_ptr()] = storage.nbytes()

@@ -155,19 +155,28 @@ def tensors_of_module(text, value):
                     yield text + "." + str(name), each
 
 
+def locals_of(frame):
+    """Returns the frame's variables by name. Before 3.13, CPython keeps this copy, and thus every tensor in it, until the
+    function ends. It is emptied here, unless other code holds it because the program has called locals(), or a trace
+    function runs, after which CPython takes the variables' values from it."""
+    found, code = frame.f_locals, frame.f_code
+    if sys.version_info >= (3, 13) or not code.co_flags & 1 or type(found) is not dict:
+        return found
+    variables = dict(found)
+    if sys.getrefcount(found) == 3 and frame.f_trace is None:
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            found.pop(name, None)  # what exec() has added stays
+    return variables
+
+
 def variables_at(paths, frame):
     """Returns [(name, value)] of the variables that the line refers to, then the same for the tensors of modules among
     them."""
-    frame_locals, found, hidden = frame.f_locals, [], []
+    frame_locals, found, hidden = locals_of(frame), [], []
     for path in paths:
         text, value = look_up(path, frame_locals, frame.f_globals)
         if value is None or len(text) > MOST_TEXT:
             continue
         found.append((text, value))
         hidden.extend(tensors_of_module(text, value))
-    # CPython 3.12 keeps this copy of the variables, and thus every tensor in it, until the function ends. If other code
-    # holds the copy too, the program has called locals().
-    copied = sys.version_info[:2] == (3, 12) and frame.f_code.co_flags & 1 and type(frame_locals) is dict
-    if copied and sys.getrefcount(frame_locals) == 3:
-        frame_locals.clear()
     return found, hidden
