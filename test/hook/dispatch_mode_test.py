@@ -6,6 +6,7 @@ import sys
 import traceback
 import unittest
 import warnings
+import weakref
 
 from hook import Hook, need_pytorch
 
@@ -120,6 +121,23 @@ def watched(listener, function, *arguments):
         package.dispatch_mode.pop(mode)
 
 
+def in_forward_mode():
+    doubled = torch.func.jvp(lambda x: (x * 2).sin() + torch.ones(3), (torch.ones(3),), (torch.ones(3),))
+    return str(doubled), str(torch.func.hessian(lambda x: (x ** 3).sum())(torch.ones(3)))
+
+
+def of_ragged_rows():
+    rows = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)]).transpose(1, 2) * 2
+    return str([each * 2 for each in rows.unbind()])
+
+
+def keeps_a_deleted_tensor():
+    x = torch.ones(2)
+    reference, _ = weakref.ref(x), x + 1
+    del x
+    return reference() is not None
+
+
 torch.jit._builtins._get_builtin_table()
 package.use_hooks.follow_uses(torch)
 package.whole_program.leave_alone(torch)
@@ -133,7 +151,19 @@ class Same(unittest.TestCase):
     def listeners(self):
         races = package.tensor_races.listener
         races.several, races.stream_of = True, lambda tensor: 1
-        return package.nans.listener, races
+        return package.nans.listener, races, package.origins.listener
+
+    def test_tensors_without_plain_memory(self):
+        for function in (in_forward_mode, of_ragged_rows):
+            plain = function()
+            for listener in self.listeners():
+                with self.subTest(function):
+                    self.assertEqual(watched(listener, function), plain)
+                    self.assertEqual(hook.notes, [])
+
+    def test_deleted_tensors_are_not_kept(self):
+        for listener in self.listeners():
+            self.assertFalse(watched(listener, keeps_a_deleted_tensor), listener)
 
     def test_a_traced_function(self):
         layers = Layers().eval()

@@ -10,7 +10,7 @@ from .stacks import OWN_FILE, frames_of_places, is_in_library, line_at, without_
 from .suspect_lines.accesses import named_whole
 from .suspect_lines.variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
 from .tensor_data.arguments import named_variable
-from .tensor_data.lineage import StorageReference, has_storage
+from .tensor_data.lineage import StorageReference
 from .tensor_data.schemas import facts_of
 from .tensor_data.uses_of_memory import argument_uses, common, result_uses
 from .tensor_data.tensors import Guard, a_mode_is_on, devices, each_tensor, is_capturing, is_tensor
@@ -197,7 +197,7 @@ class TensorRaces(Listener):
     def use(self, facts, use, stream, number, where):
         """Returns the unordered pairs: [(earlier access, this access, shared bytes)]. Host memory is considered only
         after a stream has used it."""
-        if not has_storage(use.tensor) or not use.pieces:
+        if not use.pieces:
             return []
         on_host = self.stream_of(use.tensor) == HOST
         base = use.tensor.untyped_storage().data_ptr()

@@ -35,7 +35,9 @@ def bytes_of(tensor):
 
 
 def has_storage(tensor):
-    return tensor.layout is sys.modules["torch"].strided and not tensor.is_meta and not tensor.is_nested
+    """Returns false also for the zeros of forward-mode AD, which have no memory."""
+    return tensor.layout is sys.modules["torch"].strided and not tensor.is_meta and not tensor.is_nested and \
+        not tensor._is_zerotensor()
 
 
 class Writers:

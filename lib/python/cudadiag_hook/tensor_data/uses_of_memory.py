@@ -1,8 +1,8 @@
 """Computes the bytes that an operator certainly reads and writes, and those that two tensors share. Uncertain ones are omitted.
 
 Comparing ranges is not enough: two columns of a matrix share no bytes, although their ranges overlap."""
-import sys
 
+from .lineage import has_storage
 from .tensors import each_tensor, is_tensor
 
 MOST_PIECES = 1 << 16
@@ -161,7 +161,7 @@ class Use:
 
 def whole(tensor):
     """Returns the pieces of the whole tensor; [] if its bytes are unknown, or if it is empty."""
-    if tensor.layout is not sys.modules["torch"].strided or not tensor.numel():
+    if not has_storage(tensor) or not tensor.numel():
         return []
     if tensor.is_contiguous():
         return [Pieces(tensor.data_ptr(), tensor.numel() * tensor.element_size(), [])]
@@ -171,7 +171,7 @@ def whole(tensor):
 
 def rows(tensor, dimension, index):
     """Returns the pieces of the rows whose numbers are in `index`. Waits for `index` if it is on a GPU."""
-    if not is_tensor(index) or index.dtype.is_floating_point or index.numel() > MOST_ROWS or not tensor.dim():
+    if not has_storage(tensor) or not is_tensor(index) or index.dtype.is_floating_point or index.numel() > MOST_ROWS or not tensor.dim():
         return []
     shape, strides, element = list(tensor.shape), list(tensor.stride()), tensor.element_size()
     dimension = dimension % tensor.dim()
