@@ -153,6 +153,15 @@ def recomputed():
         weight.sub_(weight.grad)
 
 
+def in_a_loss_without_a_mode():
+    weight = torch.zeros(2, 1, 3, requires_grad=True)
+    scores = torch.log_softmax(weight, 2)
+    loss = F.ctc_loss(scores, torch.tensor([[1, 1]]), torch.tensor([2]), torch.tensor([2]))  # NAN
+    (loss * 2 + 1).backward()
+    with torch.no_grad():
+        weight.sub_(weight.grad)
+
+
 class Divide(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -344,7 +353,7 @@ def overwritten():
     return x.tolist()
 
 
-FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows,
+FOUND = (divides, root_in_backward, masked_root, in_a_loss_without_a_mode, norm_of_nothing, deviation_of_one, hidden_row, overflows,
          through_eight_bits, in_place, into_another, in_thread, recomputed, in_custom_backward, by_many_tensors,
          by_all_of_many_tensors, by_a_subclass, printed_as_a_subclass, copied, second_of_two_written, refused, asserted,
          refused_by_a_distribution, saved, loaded_data, under_vmap, under_grad, after_transforms, after_nested_tensors,
