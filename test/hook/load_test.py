@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The hook's package: loaded from memory, as the recorder does it, and imported, as a linter or a debugger does it."""
 import importlib
+import importlib.util
+import pathlib
 import sys
+import tempfile
 import types
 import unittest
 
@@ -46,6 +49,30 @@ class Load(unittest.TestCase):
     def test_modules_and_folders_have_names_of_their_own(self):
         names = [file.stem for file in files()] + [folder.name for folder in {file.parent for file in files()}]
         self.assertEqual(sorted(names), sorted(set(names)))
+
+    def test_a_program_may_look_for_torch_before_it_imports_it(self):
+        loaded = sys.modules.pop("torch", None)
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "torch.py").write_text("ready = True")
+            before, begun = list(sys.meta_path), []
+            sys.path.insert(0, folder)
+            try:
+                importlib.invalidate_caches()
+                Hook().load().whole_program.when_torch_is_there(lambda: begun.append(sys.modules["torch"].ready))
+                for _ in range(2):
+                    spec = importlib.util.find_spec("torch")
+                    self.assertEqual(spec.loader.get_source("torch"), "ready = True")
+                self.assertEqual(begun, [])
+                made = importlib.import_module("torch")
+                self.assertEqual((begun, sys.meta_path), ([True], before))
+                self.assertIs(made.__spec__.loader, made.__loader__)
+                self.assertEqual(type(made.__loader__).__module__, type(spec.loader.loader).__module__)
+            finally:
+                sys.path.remove(folder)
+                sys.meta_path[:] = before
+                sys.modules.pop("torch", None)
+                if loaded is not None:
+                    sys.modules["torch"] = loaded
 
     def test_it_is_an_importable_package(self):
         sys.path.insert(0, str(ROOT))

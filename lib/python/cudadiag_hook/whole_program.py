@@ -78,7 +78,8 @@ def listen(listener):
 
 
 class TorchFinder:
-    """Finds no modules itself, but wraps the loader of `torch`. It is the first finder until `torch` is imported."""
+    """Finds no modules itself, but wraps the loader of `torch`. It is the first finder until `torch` is imported. Many
+    programs look for `torch` before they import it, or without importing it."""
 
     def __init__(self, begin):
         self.begin = begin
@@ -86,28 +87,31 @@ class TorchFinder:
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
         for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
+            find = getattr(finder, "find_spec", None) if finder is not self else None
             spec = find(name, path, target) if find is not None else None
             if spec is not None:
                 if spec.loader is not None and hasattr(spec.loader, "exec_module"):
-                    spec.loader = TorchLoader(spec.loader, self.begin)
+                    spec.loader = TorchLoader(spec.loader, self)
                 return spec
         return None
 
 
 class TorchLoader:
-    def __init__(self, loader, begin):
-        self.loader, self.begin = loader, begin
+    loader = None
 
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
+    def __init__(self, loader, finder):
+        self.loader, self.finder = loader, finder
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
 
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
-        self.begin()
+        if self.finder in sys.meta_path:
+            sys.meta_path.remove(self.finder)
+            self.finder.begin()
 
 
 def when_torch_is_there(begin):
