@@ -115,6 +115,8 @@ PRINTED = {
     "f-string": "x = torch.zeros(2) / 0\nline = f'{x.sum():.3f}'",
     "f-string of a number": "x = torch.zeros(2) / 0\nline = f'{x.sum().item():.3f}'",
     "format": "x = torch.zeros(2) / 0\nprint('{}'.format(round(x.sum().item(), 3)))",
+    "print beside an invalid escape": "x = torch.zeros(2) / 0\nimport warnings\nwarnings.simplefilter('error')\n"
+                                      "print('\\d', x.sum().item())",
     "print behind a read": "x = torch.zeros(2) / 0\nvalues = [x.sum().item()]\nprint(x)",
 }
 

@@ -3,6 +3,7 @@ checks numbers for NaN, or ends because of a check. Runs only for bad values."""
 import re
 
 from ..stacks import is_in_library, line_at
+from ..suspect_lines.variables import without_escapes
 from ..tensor_data.finite_checks import INFINITE, reach
 
 MOST_CHARACTERS = 1 << 20
@@ -46,7 +47,7 @@ class Text:
         import ast
         self.ast = ast
         self.nodes, self.parents = [], {}
-        waiting = [ast.parse(source)]
+        waiting = [ast.parse(without_escapes(source))]
         while waiting:
             node = waiting.pop()
             self.nodes.append(node)
