@@ -1,19 +1,19 @@
-"""Keeps the results of all operators, with the least and the greatest element of each. If an operator receives an
-element that is out of bounds, finds where that element came from (module `tracing`). In a rerun that confirms, this runs
-beside suspect lines, whose mode is then inside this one's."""
+"""Keeps the results of all operators, with the least and the greatest element of each, and the tensors that come from a
+file, from NumPy, or from a data loader. If an operator receives an element that is out of bounds, finds where that element
+came from (module `tracing`). In a rerun that confirms, this runs beside suspect lines, whose mode is then inside this
+one's."""
 import sys
 
 from .. import recorder
 from ..budget import Budget
 from ..recorder import to_json
-from ..stacks import frames_of_places
+from ..stacks import frames_of_places, without_own_frames
 from ..suspect_lines.visits import visits
 from ..tensor_data.arguments import named_arguments
 from ..tensor_data.schemas import bounds_of, facts_of, tensors_in
 from ..tensor_data.finite_checks import as_floats
 from ..tensor_data.lineage import Writers, has_storage
-from ..tensor_data.tensors import Guard, first_of, is_capturing, tensor_kinds
-from ..tensor_sources import follow_entries
+from ..tensor_data.tensors import Guard, first_of, is_capturing, tensor_kinds, unwrapped
 from ..operator_places import places_here
 from ..dispatch_mode import Listener
 from ..whole_program import listen, replace, when_torch_is_there
@@ -25,6 +25,9 @@ MOST_RESULTS = 1 << 17  # later results are kept without their inputs
 MOST_WRITERS = 256  # per storage
 MOST_TOLD = 16
 MOST_FRAMES = 24
+MOST_DEPTH = 4  # limit for nested containers
+MOST_ROWS = 4096
+SAMPLES = "_cudadiag_samples"  # attribute of a loader's iterator: indices into the data set, by batch number
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")  # types whose extremes PyTorch can compute
 
 END_OF_CALLS = to_json({"kind": "operator", "line": 0, "file": "", "operator": "", "overload": "", "arguments": []})
@@ -234,10 +237,108 @@ def extremes(tensor):
 listener = Origins()
 
 
+class Entry:
+    """Used in place of an operator's Facts for a tensor that is not the result of an operator."""
+
+    structural = lifts = own = pointwise = False
+    enters = True
+
+    def __init__(self, name, role):
+        self.operator = self.name = name
+        self.role = role
+
+    def full_name(self):
+        return self.operator
+
+
+class Batch:
+    """A loader's batch, and the least and greatest element of each sample in it."""
+
+    def __init__(self, number, samples, tensor):
+        self.number, self.samples, self.rows = number, samples, []
+        if 0 < len(samples) <= MOST_ROWS and tensor.dim() and tensor.shape[0] == len(samples) and tensor.numel():
+            with Guard():
+                rows = tensor.detach().reshape(len(samples), -1)
+                self.rows = list(zip(rows.amin(1).tolist(), rows.amax(1).tolist()))
+
+    def sample_of(self, bad):
+        """Returns the sample with the bad element; None if unknown."""
+        holders = [sample for sample, (least, greatest) in zip(self.samples, self.rows) if bad.is_in(least, greatest)]
+        return holders[0] if len(holders) == 1 and type(holders[0]) is int else None
+
+
+def note_entry(entry, value, batch=None, depth=MOST_DEPTH):
+    """`batch`: the number and the samples of a loader's batch."""
+    if type(value) in tensor_kinds():
+        value = unwrapped(value)
+        if has_storage(value) and (entry.role == "loaded" or not listener.writers.knows(value)):
+            kept = Result(entry, places_here.place())
+            kept.least, kept.greatest = extremes(value)
+            kept.count = value.numel()
+            kept.batch = Batch(*batch, value) if batch is not None else None
+            listener.writers.write(value, kept)
+    elif depth:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        for each in list(inner):
+            note_entry(entry, each, batch, depth - 1)
+
+
+def entering(name, role):
+    """For replace(): the replacement notes the tensors that the original returns."""
+    entry = Entry(name, role)
+
+    def make(original):
+        def entered(*args, **kwargs):
+            with without_own_frames:
+                value = original(*args, **kwargs)
+            listener.budget.guarded(note_entry, entry, value)
+            return value
+
+        return entered
+
+    return make
+
+
+def entering_in_batches(original):
+    entry = Entry("DataLoader", "loaded")
+
+    def __next__(iterator):
+        with without_own_frames:
+            value = original(iterator)
+        number = getattr(iterator, "_rcvd_idx", 0) - 1
+        samples = vars(iterator).get(SAMPLES, {}).pop(number, [])
+        listener.budget.guarded(note_entry, entry, value, (number, samples))
+        return value
+
+    return __next__
+
+
+def keep_samples(original):
+    def _next_index(iterator):
+        with without_own_frames:
+            index = original(iterator)
+        if type(index) is list:
+            vars(iterator).setdefault(SAMPLES, {})[getattr(iterator, "_send_idx", 0)] = index
+        return index
+
+    return _next_index
+
+
+def follow_entries():
+    torch = sys.modules["torch"]
+    replace(torch, "load", entering("torch.load", "loaded"))
+    for name in ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack"):
+        replace(torch, name, entering("torch." + name, "copied"))
+    import torch.utils.data.dataloader
+    iterator = getattr(sys.modules["torch.utils.data.dataloader"], "_MultiProcessingDataLoaderIter", None)
+    replace(iterator, "__next__", entering_in_batches)
+    replace(iterator, "_next_index", keep_samples)
+
+
 def begin():
     torch = sys.modules["torch"]
     recorder.deliver(to_json({"kind": "checking", "arguments": [], "torch": str(torch.__version__)}))
-    follow_entries(replace, listener.writers, Result, extremes, listener.budget.guarded)
+    follow_entries()
     listen(listener)
 
 

@@ -189,7 +189,7 @@ class Facts:
         tags = [str(tag).rpartition(".")[2] for tag in function.tags]
         self.pointwise = "pointwise" in tags or self.name in ("div_", "mul_", "add_", "sub_")
         self.keeps_inputs = self.own and bool(self.written) and self.name in OVERWRITE
-        self.enters = False  # set by entries.Entry
+        self.enters = False  # origins.Entry has true
         self.has_bounds = rule_for(self.operator) is not None
         self.lifts = self.own and self.name == "lift_fresh"
         self.adopts = self.own and self.name == "set_"  # uses existing memory, perhaps of another process
