@@ -179,7 +179,7 @@ def on_same_line(a, b):
     return bool(a and b) and a[1:] == b[1:] and a[0][0] is b[0][0] and line_at(*a[0]) == line_at(*b[0])
 
 
-class Way:
+class Trace:
     def __init__(self, bad):
         self.bad = bad
         self.steps = []  # results that contain the element, latest first
@@ -242,9 +242,9 @@ class Way:
         for results, least, greatest in result.inputs or ():
             if self.bad.is_in(least, greatest) is False:
                 continue
-            way = Way(self.bad)
-            way.value = None
-            if not way.walk(only(results)) or not on_same_line(way.steps[-1].place[0], result.place[0]):
+            trace = Trace(self.bad)
+            trace.value = None
+            if not trace.walk(only(results)) or not on_same_line(trace.steps[-1].place[0], result.place[0]):
                 return False
         return result.inputs is not None
 
@@ -267,16 +267,16 @@ class Way:
 def origin_of(writers, element, bad):
     """Returns ([(result, role)], certain): the origin, then the results that passed the element on. Returns ([], False)
     if unknown. `element` is a tensor that contains only the bad element."""
-    way = Way(bad)
+    trace = Trace(bad)
     # Skips results whose range excludes the bad value: other code has changed the element since.
     results = [each for each in writers.values_in(element) if bad.may_be_in(each.least, each.greatest)]
     try:
-        is_known = way.walk(only(results))
+        is_known = trace.walk(only(results))
     except Unknown:
         is_known = False
     if not is_known:
         return [], False
-    bad.made_by = way.steps[-1] if way.is_value_known else None
-    told = [(way.steps[-1], way.role)]
-    told += [(each, "copied" if each.facts.structural else "passed") for each in way.steps[-2::-1]]
-    return told[:MOST_TOLD], way.certain
+    bad.made_by = trace.steps[-1] if trace.is_value_known else None
+    told = [(trace.steps[-1], trace.role)]
+    told += [(each, "copied" if each.facts.structural else "passed") for each in trace.steps[-2::-1]]
+    return told[:MOST_TOLD], trace.certain
