@@ -139,6 +139,20 @@ class Order(unittest.TestCase):
         self.assertEqual(failures, [])
         self.assertEqual(sorted(numbers), sorted([*range(1, 401)] * 2))
 
+    def test_a_second_stream_that_another_thread_has_made_is_not_forgotten(self):
+        def stream_of(tensor):
+            thread = threading.Thread(target=fire, args=("StreamCreation", 7))
+            thread.start()
+            thread.join()
+            return 0
+        listener.several, listener.stream_of = False, stream_of
+        try:
+            self.assertTrue(listener.uses_another_stream((torch.zeros(1),)))
+            self.assertTrue(listener.several)
+        finally:
+            del listener.stream_of
+            listener.several = False
+
     def test_the_checks_are_told(self):
         self.assertEqual([message["kind"] for message in hook.messages][0], "checking")
 

@@ -145,7 +145,8 @@ class TensorRaces(Listener):
                 stream = self.stream_in(args)
         else:
             stream = self.stream_in(args)
-        self.several = stream not in (HOST, 0)
+        if stream not in (HOST, 0):  # otherwise, another thread may just have set it
+            self.several = True
         return self.several
 
     def stream_in(self, args):
