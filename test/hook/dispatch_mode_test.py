@@ -58,13 +58,14 @@ def backward_twice():
 def traceback_of(function):
     try:
         function()
-    except Exception:
+    except (Exception, SystemExit):
         return traceback.format_exc()
 
 
 FAILING = (lambda: torch.ones(2) @ torch.ones(3), lambda: torch.ones(3)[torch.tensor(7)],
            lambda: torch.ops.aten.view(3, [1]), lambda: torch.ops.aten.add_(torch.ones(2), torch.ones(3)),
-           lambda: torch.zeros(1, requires_grad=True).numpy(), backward_twice)
+           lambda: torch.zeros(1, requires_grad=True).numpy(), backward_twice,
+           lambda: torch.zeros(1, requires_grad=True).__dlpack__(), lambda: sys.exit(1))
 
 
 class Seen(torch.overrides.TorchFunctionMode):
@@ -140,6 +141,7 @@ def keeps_a_deleted_tensor():
 
 torch.jit._builtins._get_builtin_table()
 package.use_hooks.follow_uses(torch)
+package.use_hooks.follow_exit()
 package.whole_program.leave_alone(torch)
 package.nans.follow_backward()
 
@@ -193,7 +195,7 @@ class Same(unittest.TestCase):
             for function in FAILING:
                 with self.subTest(function):
                     told = watched(listener, traceback_of, function)
-                    self.assertIn("Error", told)
+                    self.assertRegex(told, "Error|Exit")
                     self.assertNotIn(package.stacks.OWN_FILE, told)
                     self.assertNotIn("During handling", told)
 

@@ -4,6 +4,7 @@ import concurrent.futures.thread as pools
 import gc
 import sys
 import threading
+import traceback
 import unittest
 import weakref
 
@@ -134,6 +135,17 @@ class Starts(unittest.TestCase):
         finally:
             sys.modules["concurrent.futures.thread"] = pools
         self.expect_pools_lines(hook, 2 * [False] + 2 * [True])
+
+    @unittest.skipIf(sys.version_info < (3, 11), "these versions of Python restore the frames")
+    def test_an_error_at_the_start_is_the_programs(self):
+        hook = self.hook()
+        thread = threading.Thread(target=launch)
+        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            self.assertNotIn("<cudadiag>", traceback.format_exc())
+        self.run_and_end(hook, launch)
 
     def test_nothing_is_told_of_other_threads(self):
         hook = self.hook()

@@ -78,7 +78,8 @@ def before_escape(original):
     def replaced(*args, **kwargs):
         if watch.uninitialised.storages and args:
             guarded(escapes, args[0])
-        return original(*args, **kwargs)
+        with without_own_frames:
+            return original(*args, **kwargs)
 
     return replaced
 
@@ -104,7 +105,8 @@ def follow_exit():
     def make(original):
         def exit(*args, **kwargs):
             guarded(note_exit, args)
-            return original(*args, **kwargs)
+            with without_own_frames:
+                return original(*args, **kwargs)
 
         return exit
 

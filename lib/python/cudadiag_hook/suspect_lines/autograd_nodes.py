@@ -5,7 +5,7 @@ import sys
 from .. import recorder
 from ..budget import guarded, state
 from ..recorder import to_json
-from ..stacks import MOST_FRAMES, OWN_FILE
+from ..stacks import MOST_FRAMES, OWN_FILE, without_own_frames
 from ..tensor_data.tensors import Guard
 
 MOST_NODES = 1 << 16
@@ -124,7 +124,8 @@ def look_for_nodes():
         guarded(count_cost)
         handles = recorder.near() and guarded(announce_all, outputs) or []
         try:
-            return engine(outputs, *args, **kwargs)
+            with without_own_frames:
+                return engine(outputs, *args, **kwargs)
         finally:
             for handle in handles:
                 handle.remove()

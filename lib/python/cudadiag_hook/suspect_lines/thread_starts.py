@@ -5,7 +5,7 @@ import sys
 
 from .. import recorder
 from ..budget import guarded, tell
-from ..stacks import frames_from
+from ..stacks import frames_from, without_own_frames
 from .visits import visits
 
 MOST_STARTS = 4  # stacks per start, following the chain of starts
@@ -68,7 +68,8 @@ def look_for_starts():
     def start(self):
         guarded(look_for_pools)
         guarded(keep_start, self, sys._getframe(1), False)
-        return original(self)
+        with without_own_frames:
+            return original(self)
 
     starts.carriers.append(threading.Thread._bootstrap.__code__)
     threading.Thread.start = start
@@ -85,7 +86,8 @@ def look_for_pools():
 
     def __init__(self, *arguments, **named):
         guarded(keep_start, self, sys._getframe(1), True)
-        original(self, *arguments, **named)
+        with without_own_frames:
+            original(self, *arguments, **named)
 
     starts.carriers.append(work.run.__code__)
     work.__init__ = __init__
