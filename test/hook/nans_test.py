@@ -396,6 +396,23 @@ class Nans(unittest.TestCase):
                 self.assertIsNone(verdict(function))
 
 
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return torch.sqrt(x)  # NAN
+
+
+class Modules(unittest.TestCase):
+    def test_a_module_that_has_moved_has_its_new_path(self):
+        model = torch.nn.Sequential(Inner(), Inner())
+
+        def shortened():
+            model(torch.ones(1, requires_grad=True))
+            del model[0]
+            print(model(-torch.ones(1)), file=OUT)
+        message = verdict(shortened)
+        self.assertEqual((message["module"], message["module_class"]), ("0", "Inner"))
+
+
 class TimeIsUp(Exception):
     pass
 
@@ -545,6 +562,21 @@ class Later(unittest.TestCase):
                 each.join()
         message = verdict(by_threads)
         self.assertEqual(line_of(message), marked_line(by_threads))
+
+    def test_a_part_without_nan_is_not_taken_for_its_tensor_while_blocking(self):
+        def part():
+            package.value_uses.watch.waits = True
+            means = torch.zeros(3, 4) / torch.tensor([[0.0], [1.0], [1.0]])
+            print(means[1] / means[2], file=OUT)  # NAN
+
+        def overwritten_in_columns():
+            package.value_uses.watch.waits = True
+            x = torch.zeros(4, 4) / 0
+            x[:, ::2] = 0
+            x[:, 1::2] = 0
+            print(x / x, file=OUT)  # NAN
+        for function in (part, overwritten_in_columns):
+            self.assertEqual(line_of(verdict(function)), marked_line(function))
 
     def test_a_check_of_a_rare_type_does_not_hold_back_the_others(self):
         def mixed():

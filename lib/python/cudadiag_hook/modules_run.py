@@ -28,11 +28,17 @@ inside, steps = Inside(), Steps()
 paths = {}  # by id() of a module: (weak references to it and to the outermost one, path)
 
 
+def module_at(outermost, path):
+    for name in path.split(".") if path else ():
+        outermost = outermost._modules[name] if outermost is not None and name in outermost._modules else None
+    return outermost
+
+
 def path_in(outermost, module):
     """Returns the module's path in the outermost module, such as "encoder.layers.0"; empty for the outermost module
     itself."""
     kept = paths.get(id(module))
-    if kept is not None and kept[0]() is module and kept[1]() is outermost:
+    if kept is not None and kept[0]() is module and kept[1]() is outermost and module_at(outermost, kept[2]) is module:
         return kept[2]
     found = next((name for name, each in outermost.named_modules() if each is module), "")
     paths[id(module)] = (_weakref.ref(module, lambda _, key=id(module): paths.pop(key, None)),

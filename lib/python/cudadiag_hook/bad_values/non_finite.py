@@ -304,7 +304,7 @@ def non_finite_inputs(call, tensor=None):
 def is_bad_now(call, each, tensor):
     """Returns whether the argument is bad now. Code other than an operator may have changed its storage, or only other
     parts of the storage are bad."""
-    if is_on_device(each):
+    if is_on_device(each) and not watch.waits:
         return True
     with Guard():
         if call.facts.chooses:
