@@ -1,7 +1,7 @@
 """Keeps the results of all operators, with the least and the greatest element of each, and the tensors that come from a
-file, from NumPy, or from a data loader. If an operator receives an element that is out of bounds, finds where that element
-came from (module `tracing`). In a rerun that confirms, this runs beside suspect lines, whose mode is then inside this
-one's."""
+file, from NumPy, or from a data loader. If an operator receives an element that is out of bounds, finds where that
+element came from (module `tracing`). In a rerun that confirms, this runs beside suspect lines, whose mode is then inside
+this one's."""
 import sys
 
 from .. import recorder

@@ -9,7 +9,8 @@ from ..tensor_data.finite_checks import INFINITE, reach
 MOST_CHARACTERS = 1 << 20
 # Names of functions that check for NaN, or treat NaN as missing data: PyTorch's operators, and others in the program's
 # source. The name `nan` itself is a value, and `infinite_batches` or `finite_difference` are about something else.
-CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|(?<!in)(?<!de)finite(?!_?(?:diff|elem|vol|field|state))|"
+CHECKS = re.compile(r"(?:^|_|is|has|any)nans?(?:_|$)|^nan(?!o|s?$)|"
+                    r"(?<!in)(?<!de)finite(?!_?(?:diff|elem|vol|field|state))|"
                     r"^(?:isna|notna|isnull|notnull|dropna|fillna|skipna|masked_invalid)$", re.IGNORECASE)
 VALUE = re.compile(r"^_*nans?$", re.IGNORECASE)
 # Functions that do not recognise NaN. They are checks only if infinite elements are bad, too.

@@ -156,9 +156,9 @@ def tensors_of_module(text, value):
 
 
 def locals_of(frame):
-    """Returns the frame's variables by name. Before 3.13, CPython keeps this copy, and thus every tensor in it, until the
-    function ends. It is emptied here, unless other code holds it because the program has called locals(), or a trace
-    function runs, after which CPython takes the variables' values from it."""
+    """Returns the frame's variables by name. Before 3.13, CPython keeps a copy of them, and thus every tensor in it,
+    until the function ends. The copy is emptied here. It stays if other code holds it because the program has called
+    locals(), or if the frame is traced, because CPython then sets the variables from it."""
     found, code = frame.f_locals, frame.f_code
     if sys.version_info >= (3, 13) or not code.co_flags & 1 or type(found) is not dict:
         return found
