@@ -122,6 +122,10 @@ Whereabouts AllocationMap::find(std::uint64_t address) const {
   return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation, allocation->bytes} : Whereabouts{};
 }
 
+bool reads_host_memory(const ProcessRecord& record) {
+  return session::value_of(record, session::Property::pageable_access) == "1";
+}
+
 bool knows_all_allocations(const ProcessRecord& record) {
   const auto allocates = [](const session::GraphNode& node) { return node.type == wire::graph_node::kAllocation; };
   return record.dropped_allocations == 0 && std::ranges::none_of(record.graphs, [&](const session::Graph& graph) {

@@ -63,6 +63,8 @@ class AllocationMap {
 // Returns whether every allocation of the process was recorded. If not, an address outside all recorded allocations may
 // still be valid. Memory that a node of a graph allocates is not recorded.
 bool knows_all_allocations(const session::ProcessRecord& record);
+// Returns whether a GPU of the process accesses the host's pageable memory too (HMM, Grace Hopper).
+bool reads_host_memory(const session::ProcessRecord& record);
 
 // A line that allocated device memory, or host memory pinned for the device.
 struct MemoryHolder {

@@ -219,6 +219,7 @@ causes::Case case_of(const Finding& finding, const Diagnosis& report, const anal
   const bool races = analysis.vanished == analyse::Vanished::race;
   failed.vanished_when_serialised =
       failed.asynchronous() && &report.findings.front() == &finding && races && !analyse::failed_alone(failure);
+  failed.reads_host_memory = analyse::reads_host_memory(process.record);
   failed.may_be_another_client = analyse::under_mps(process.record) && !finding.device;
   if (!finding.device && finding.launch) failed.launch_message = message_of_assert(failure, finding.launch->kernel);
   failed.lost_dump = session::has(process.record, session::Property::core_dump) && !finding.device;

@@ -137,7 +137,8 @@ bool outside(const Case& failed, Facts& facts) {
 }
 bool host(const Case& failed, Facts& facts) {
   if (!is(failed, Relation::host, facts)) return false;
-  if (const char* where = diagnose::host_memory_at(failed.finding.access->pointer.value_or(0)))
+  if (const char* where =
+          diagnose::host_memory_at(failed.finding.access->pointer.value_or(0), failed.reads_host_memory))
     facts.add("where", where);
   return true;
 }

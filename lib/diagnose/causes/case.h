@@ -59,6 +59,7 @@ struct Case {
   bool pointer_in_doubt = false;
   bool vanished_when_serialised = false;  // a plain rerun failed, but a rerun that waited for this operation did not
   bool may_be_another_client = false;     // the GPU is shared under MPS, and it is unknown whose work failed
+  bool reads_host_memory = false;         // the GPU accesses the host's pageable memory
   bool dump_begun = false;                // the driver was writing a GPU core dump of an exception at the end
   bool lost_dump = false;                 // the driver was to write a GPU core dump, but there is none that can be read
 

@@ -182,33 +182,37 @@ bool zero_of_unknown_type(const Case& failed, Facts& facts) {
          }) != nullptr;
 }
 
+const char* host_memory_at(const Case& failed, const Argument& argument) {
+  return diagnose::host_memory_at(argument.pointer.value_or(0), failed.reads_host_memory);
+}
+
 bool of_the_host(const Case& failed, Facts& facts) {
   const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
     return argument.origin == session::NameSource::kernel && !argument.allocation &&
-           is_pointer_by_type(failed, argument) && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+           is_pointer_by_type(failed, argument) && host_memory_at(failed, argument) != nullptr;
   });
   if (pointer == nullptr) return false;
-  facts.add("where", diagnose::host_memory_at(*pointer->pointer));
+  facts.add("where", host_memory_at(failed, *pointer));
   return true;
 }
 
 bool function_of_host(const Case& failed, Facts& facts) {
   return add_first(failed, facts, [&](const Argument& argument) {
-           // A template argument may be a function, too. The stack has no functions.
+           // A template argument may be a function, too. The stack has no functions. No GPU runs the host's code.
            const std::string_view type = type_of(failed, argument);
            const bool is_function = type.find("(*)(") < type.find('<');
-           const char* const where = diagnose::host_memory_at(argument.pointer.value_or(0));
+           const char* const where = diagnose::host_memory_at(argument.pointer.value_or(0), false);
            return is_function && !argument.allocation && where != nullptr && where == std::string_view("heap");
          }) != nullptr;
 }
 
 bool fills_host(const Case& failed, Facts& facts) {
-  const Argument* pointer = add_first(failed, facts, [](const Argument& argument) {
-    return !argument.allocation && diagnose::host_memory_at(argument.pointer.value_or(0)) != nullptr;
+  const Argument* pointer = add_first(failed, facts, [&](const Argument& argument) {
+    return !argument.allocation && host_memory_at(failed, argument) != nullptr;
   });
   if (pointer == nullptr) return false;
   facts.add("call", failed.call());
-  facts.add("where", diagnose::host_memory_at(*pointer->pointer));
+  facts.add("where", host_memory_at(failed, *pointer));
   return true;
 }
 

@@ -25,37 +25,43 @@ Placement outside(Relation relation, const Offsets& at, std::int64_t distance, s
   return {relation, static_cast<std::uint64_t>(distance), is_overflow(relation, at, distance, bytes)};
 }
 
-bool is_of_host(std::uint64_t address) { return host_memory_at(address) != nullptr; }
-
 // Returns the relation of every address that is computed from this pointer; `unknown` if it depends on the address.
-Relation by_pointer(const OperationArgument& through) {
+Relation by_pointer(const OperationArgument& through, const GpuMemory& memory) {
   if (through.pointer == 0u) return Relation::null;
   if (through.where.state == State::freed) return Relation::freed;
   if (through.out_of_reach) return Relation::other_device;
   const bool no_memory = through.where.allocation == nullptr && through.pointer;
-  return no_memory && is_of_host(*through.pointer) ? Relation::host : Relation::unknown;
+  const bool host = no_memory && host_memory_at(*through.pointer, memory.reads_host) != nullptr;
+  return host ? Relation::host : Relation::unknown;
 }
 
 }  // namespace
 
-const char* host_memory_at(std::uint64_t address) {
+GpuMemory::GpuMemory(const session::ProcessRecord& record)
+    : GpuMemory(analyse::knows_all_allocations(record), analyse::reads_host_memory(record)) {}
+
+const char* host_memory_at(std::uint64_t address, bool reads_host) {
+  if (reads_host) return nullptr;
   const std::uint64_t top = address >> 40;
   if (top == 0x55 || top == 0x56) return "heap";
   return address >= 0x7ffc'0000'0000 && address < 0x8000'0000'0000 ? "stack" : nullptr;
 }
 
-Placement where_is(const std::optional<AccessAddresses>& addresses, const OperationArgument* through, bool all_known) {
+Placement where_is(const std::optional<AccessAddresses>& addresses, const OperationArgument* through,
+                   const GpuMemory& memory) {
   if (through != nullptr) {
-    if (const Relation relation = by_pointer(*through); relation != Relation::unknown) return {relation};
+    if (const Relation relation = by_pointer(*through, memory); relation != Relation::unknown) return {relation};
   }
   if (!addresses) return {};
   const auto first = static_cast<std::uint64_t>(addresses->first), last = static_cast<std::uint64_t>(addresses->last);
   const bool has_memory = through != nullptr && through->where.allocation != nullptr;
   if (!has_memory && first >= kBeyondAddresses && last >= first) return {Relation::never_allocated};
-  if (!has_memory && last < kLowestAddress)
+  if (!has_memory && last < (memory.reads_host ? kNullPage : kLowestAddress))
     return {through == nullptr && first < kNullPage ? Relation::null : Relation::never_allocated};
+  if (!has_memory && memory.reads_host) return {};
+  const auto is_of_host = [](std::uint64_t address) { return host_memory_at(address, false) != nullptr; };
   if (through == nullptr) return {is_of_host(first) && is_of_host(last) ? Relation::host : Relation::unknown};
-  if (!has_memory) return {all_known ? Relation::never_allocated : Relation::unknown};
+  if (!has_memory) return {memory.all_known ? Relation::never_allocated : Relation::unknown};
   return where_in(*addresses, through->where.allocation->address, through->where.bytes);
 }
 
@@ -77,8 +83,8 @@ Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes) {
   return where_in({at, at, 0}, 0, bytes);
 }
 
-Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most) {
-  if (!may_be_address(pointer)) return {};
+Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most, const GpuMemory& memory) {
+  if (!may_be_address(pointer) || !memory.all_known || memory.reads_host) return {};
   const bool after = address > pointer;
   const std::uint64_t away = after ? address - pointer : pointer - address;
   if (away < most) return {};

@@ -37,8 +37,18 @@ inline constexpr std::uint64_t kBeyondAddresses = std::uint64_t{1} << 48;  // CU
 inline bool may_be_address(std::uint64_t number) { return number >= kLowestAddress && number < kBeyondAddresses; }
 
 // Returns "heap" or "stack" if Linux on x86-64 puts a program's heap or its first thread's stack at `address`. Returns
-// null for any other address, because the GPU may have memory there too.
-const char* host_memory_at(std::uint64_t address);
+// null for any other address, because the GPU may have memory there too, and always if the GPU reads host memory.
+const char* host_memory_at(std::uint64_t address, bool reads_host);
+
+// Describes which memory the GPU can access. Both facts must be given.
+struct GpuMemory {
+  GpuMemory(bool all_allocations_known, bool reads_host_memory)
+      : all_known(all_allocations_known), reads_host(reads_host_memory) {}
+  explicit GpuMemory(const session::ProcessRecord& record);
+
+  bool all_known;   // every allocation of the process was recorded
+  bool reads_host;  // also the host's pageable memory, so an address outside all allocations may be valid
+};
 
 // The addresses of one access, or of the same access by several threads.
 struct AccessAddresses {
@@ -61,9 +71,9 @@ struct Placement {
 
 // `addresses`: nullopt if they are unknown; then only relations that hold for every address are found. `through`: the
 // pointer from which the address was computed, as recorded; null if there is none, for example if the kernel read it
-// from memory. `all_known`: every allocation of the process was recorded.
+// from memory.
 Placement where_is(const std::optional<AccessAddresses>& addresses, const analyse::OperationArgument* through,
-                   bool all_known);
+                   const GpuMemory& memory);
 
 // The same for memory of `size` bytes from `begin` on.
 Placement where_in(const AccessAddresses& addresses, std::uint64_t begin, std::uint64_t size);
@@ -72,8 +82,9 @@ Placement where_in(const AccessAddresses& addresses, std::uint64_t begin, std::u
 Placement where_in_shared(std::uint64_t offset, std::uint32_t bytes);
 
 // The same for an address computed from a pointer into unknown memory, which has at most `most` bytes. Farther away,
-// the address is outside of that memory, whichever it is. The distance is then the shortest possible one.
-Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most);
+// the address is outside of that memory, whichever it is. The distance is then the shortest possible one. `memory`: all
+// allocations must be known.
+Placement where_from(std::uint64_t pointer, std::uint64_t address, std::uint64_t most, const GpuMemory& memory);
 
 // Compares an address with a multiple of the access's size. `step`: other threads' addresses differ by its multiples.
 Placement misalignment(std::uint64_t address, std::uint32_t alignment, std::int64_t step = 0);

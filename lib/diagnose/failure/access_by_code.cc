@@ -9,7 +9,6 @@
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
 #include "base/text.h"
-#include "diagnose/facts/address_relation.h"
 #include "diagnose/facts/kernel_name.h"
 #include "diagnose/failure/failed_access.h"
 #include "diagnose/failure/finding_builder.h"
@@ -181,13 +180,12 @@ class Judgement {
       if (fault.placed.relation == Relation::inside) fault.placed = {};  // another error than this one
       return fault;
     }
-    fault.placed = where_is(addresses, fault.through, launch_.all_known);
-    if (fault.placed.relation == Relation::host && launch_.reads_host_memory) fault.placed = {};
+    fault.placed = where_is(addresses, fault.through, launch_.memory);
     if (is_certain(fault, addresses)) return fault;
     // The last access may succeed although the first one, before the memory, does not.
     addresses.last = addresses.first;
     const bool both = fault.placed.relation == Relation::past_end;
-    fault.placed = both ? where_is(addresses, fault.through, launch_.all_known) : Placement();
+    fault.placed = both ? where_is(addresses, fault.through, launch_.memory) : Placement();
     if (fault.placed.relation != Relation::before || !is_certain(fault, addresses)) fault.placed = {};
     return fault;
   }
@@ -200,7 +198,7 @@ class Judgement {
       case Relation::before:
         return fails(fault, addresses.first);
       case Relation::freed:
-        return launch_.all_known && was_unmapped(fault);
+        return launch_.memory.all_known && was_unmapped(fault);
       case Relation::never_allocated:
         if (static_cast<std::uint64_t>(addresses.first) >= kBeyondAddresses) return true;
         if (addresses.last < static_cast<std::int64_t>(kLowestAddress)) return addresses.first >= 0;
@@ -226,7 +224,8 @@ class Judgement {
     const auto beyond = static_cast<std::int64_t>(fault.placed.distance);
     const session::Allocation& own = *fault.through->where.allocation;
     const std::int64_t maybe_mapped = own.kind == MemoryKind::device ? kMaybeMapped : kMaybeMappedByPool;
-    const bool unmapped = address < 0 || (beyond > maybe_mapped && !may_be_mapped(address, own));
+    const bool far = !launch_.memory.reads_host && beyond > maybe_mapped;  // host memory may be anywhere
+    const bool unmapped = address < 0 || (far && !may_be_mapped(address, own));
     fault.by_exclusion = !unmapped;
     // Memory near an allocation is in a valid address space, so an access there cannot cause that error.
     return unmapped || (others_are_valid_ && !is_in_another(address, own) &&
@@ -399,12 +398,12 @@ std::optional<sass::CertainAccesses> accesses_of(const std::string& kernel, cons
 struct Followed {
   Followed(const Recorded& recorded, const analyse::Failure& failure, const std::string& kernel,
            const session::Session& session)
-      : launch(recorded), map(launch.process.record, launch.operation.ticks), failed{failure.code, {}, map} {
+      : launch(recorded),
+        map(launch.process.record, launch.operation.ticks),
+        failed{failure.code, {}, map, GpuMemory(launch.process.record)} {
     const std::string bytes = parameter_bytes(launch.arguments);
     failed.words = words_of(launch, bytes, map, analyse::arguments_of(failure).arguments);
-    failed.all_known = analyse::knows_all_allocations(launch.process.record);
     failed.stream = launch.operation.stream;
-    failed.reads_host_memory = session::value_of(launch.process.record, session::Property::pageable_access) == "1";
     const session::GraphNode* node = launch.node;
     const session::Dim3 grid = node == nullptr ? launch.operation.grid : node->grid;
     sass::LaunchValues values{grid, node == nullptr ? launch.operation.block : node->block, bytes, {}};

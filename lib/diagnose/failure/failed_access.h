@@ -12,6 +12,7 @@
 #include "analyse/analysis.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/recorded_memory.h"
+#include "diagnose/facts/address_relation.h"
 #include "diagnose/facts/report_model.h"
 #include "diagnose/line_resolver.h"
 #include "evidence/core_facts.h"
@@ -75,9 +76,9 @@ const BaseParameter* only_parameter(const DumpAccess& access);
 // 0,0,0 thread 0,0,0".
 std::vector<std::string> access_lines(const DumpAccess& access);
 
-// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `all_known`: every
-// allocation of the recorded process is known, so an address outside all of them was never allocated.
-Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
+// `argument` is the recorded launch parameter from which the address was computed; null if unknown. `memory`
+// describes the recorded process.
+Access recorded_access(const DumpAccess& dump, const analyse::OperationArgument* argument, const GpuMemory& memory);
 
 // Sets the access of the finding whose `device` describes the failure in the dump. `failures` has one entry for each
 // finding.
@@ -100,9 +101,8 @@ struct FailedLaunch {
   std::vector<analyse::OperationArgument> words;  // every 8-byte word of the parameters and of memory with known
                                                   // contents; `pointer` is its value
   const analyse::AllocationMap& map;              // the allocations at the time of the launch
-  bool all_known = false;                         // the map contains every allocation of the process
+  GpuMemory memory;
   std::uint32_t stream = wire::allocation::kNone;
-  bool reads_host_memory = false;  // the GPU can access all memory of the process
 };
 
 struct AccessByCode {

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "diagnose/causes/case.h"
-#include "diagnose/facts/address_relation.h"
 #include "diagnose/failure/failed_access.h"
 #include "diagnose/failure/finding_builder.h"
 #include "wire/cuda_codes.h"
@@ -22,8 +21,8 @@ using State = analyse::Whereabouts::State;
 // Places the addresses of an access relative to the memory that was meant.
 class AddressPlacement {
  public:
-  AddressPlacement(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
-      : dump_(dump), argument_(argument), all_known_(all_known && argument != nullptr) {
+  AddressPlacement(const DumpAccess& dump, const OperationArgument* argument, const GpuMemory& memory)
+      : dump_(dump), argument_(argument), memory_(memory.all_known && argument != nullptr, memory.reads_host) {
     const auto found = std::ranges::find_if(
         dump.parameters, [&](const BaseParameter& each) { return argument == nullptr || argument->word == each.word; });
     const bool one = dump.parameters.size() == 1 || argument != nullptr;
@@ -48,7 +47,7 @@ class AddressPlacement {
     access.from_memory = dump_.from_memory;
     if (dump_.table) access.table = parameter_words(*dump_.table) + (dump_.table->variable ? "" : "'s memory");
     if (dump_.lanes.empty()) {
-      access.relation = through_ ? where_is(std::nullopt, &*through_, false).relation : Relation::unknown;
+      access.relation = through_ ? where_is(std::nullopt, &*through_, memory_).relation : Relation::unknown;
       access.others = dump_.unknown;
     } else {
       count(access);
@@ -80,9 +79,9 @@ class AddressPlacement {
     }
     const bool comparable = through_ && through_->pointer && parameter_->value;
     // Without both values of the pointer, the address of another run says nothing about this memory.
-    if (through_ && !comparable) return where_is(std::nullopt, &*through_, false);
+    if (through_ && !comparable) return where_is(std::nullopt, &*through_, memory_);
     const auto here = static_cast<std::int64_t>(through_ ? address - *parameter_->value + *through_->pointer : address);
-    return where_is(AccessAddresses{here, here, dump_.bytes}, through_ ? &*through_ : nullptr, all_known_);
+    return where_is(AccessAddresses{here, here, dump_.bytes}, through_ ? &*through_ : nullptr, memory_);
   }
 
   // A bulk copy also needs an aligned size and an aligned address in shared memory. One of those may be misaligned
@@ -92,7 +91,8 @@ class AddressPlacement {
   // Judges an address that is unknown or cannot be compared.
   void judge_unknown(Access& access) const {
     if (dump_.low > 0 && parameter_ == nullptr) {
-      access.relation = where_is(AccessAddresses{0, kLowestAddress - 1}, nullptr, false).relation;
+      access.relation = where_is(AccessAddresses{0, kLowestAddress - 1}, nullptr, memory_).relation;
+      if (access.relation == Relation::unknown) return;
       access.threads = dump_.low;
       access.others = dump_.lanes.size() + dump_.unknown - dump_.low;
       access.address.reset();
@@ -152,7 +152,7 @@ class AddressPlacement {
 
   const DumpAccess& dump_;
   const OperationArgument* argument_;
-  const bool all_known_;
+  const GpuMemory memory_;
   const BaseParameter* parameter_ = nullptr;
   std::optional<OperationArgument> through_;
   bool any_unset_ = false;  // see is_unset()
@@ -216,7 +216,8 @@ class RecordedMemory {
                        (access.relation == Relation::misaligned && address.where.state == State::live);
     if (!found && access.from_memory && access.relation == Relation::unknown) return find_nearest(access);
     if (!found || is_of_host(address)) return;
-    if (access.relation == Relation::unknown) access.relation = where_is(std::nullopt, &address, false).relation;
+    if (access.relation == Relation::unknown)
+      access.relation = where_is(std::nullopt, &address, GpuMemory(process_.record)).relation;
     access.allocation = allocation_of(address, process_, resolve_);
   }
 
@@ -278,11 +279,11 @@ class RecordedMemory {
 void compare_with_largest(Access& access, const session::ProcessRecord& record) {
   const bool comparable =
       access.relation == Relation::unknown && !access.allocation && access.address && access.pointer;
-  const bool all_known = analyse::knows_all_allocations(record) && record.forgotten_allocations == 0 &&
-                         std::ranges::none_of(record.allocations, [](const auto& each) { return each.freed != 0; });
-  if (!comparable || !all_known || record.allocations.empty()) return;
+  const bool whole = record.forgotten_allocations == 0 &&
+                     std::ranges::none_of(record.allocations, [](const auto& each) { return each.freed != 0; });
+  if (!comparable || !whole || record.allocations.empty()) return;
   const auto largest = std::ranges::max(record.allocations, {}, &session::Allocation::bytes).bytes;
-  const Placement its = where_from(*access.pointer, *access.address, largest);
+  const Placement its = where_from(*access.pointer, *access.address, largest, GpuMemory(record));
   access.relation = its.relation;
   if (is_measured(its.relation)) access.distance = access.farthest = its.distance;
 }
@@ -372,8 +373,9 @@ Access access_of(DumpAccess dump, const analyse::Failure& failure, const Resolve
   std::optional<OperationArgument> unmapped;
   if (process != nullptr && launch != nullptr) unmapped = in_unmapped_part(argument, dump, process->record, *launch);
   if (unmapped) argument = &*unmapped;
-  const bool all_known = process != nullptr && analyse::knows_all_allocations(process->record);
-  Access access = recorded_access(dump, argument, all_known);
+  GpuMemory memory(failure.process->record);
+  memory.all_known = process != nullptr && analyse::knows_all_allocations(process->record);
+  Access access = recorded_access(dump, argument, memory);
   if (argument != nullptr && argument->where.allocation != nullptr) {
     access.allocation = allocation_of(*argument, *process, resolve);
     if (launch != nullptr) add_later_free(*access.allocation, *argument->where.allocation, *launch, *process, resolve);
@@ -397,8 +399,8 @@ sass::AccessKind kind_of(const session::FoundAccess& found) {
 
 }  // namespace
 
-Access recorded_access(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
-  return AddressPlacement(dump, argument, all_known).result();
+Access recorded_access(const DumpAccess& dump, const OperationArgument* argument, const GpuMemory& memory) {
+  return AddressPlacement(dump, argument, memory).result();
 }
 
 void add_access(Diagnosis& report, const std::vector<const analyse::Failure*>& failures,

@@ -36,6 +36,7 @@ struct Failed {
     failed.pointer_in_doubt = pointer_in_doubt;
     failed.vanished_when_serialised = vanished_when_serialised;
     failed.may_be_another_client = may_be_another_client;
+    failed.reads_host_memory = reads_host_memory;
     failed.launch_message = launch_message;
     return failed;
   }
@@ -49,7 +50,7 @@ struct Failed {
   std::optional<Work> stuck_in;
   std::optional<RanksInWords> job;
   bool asked_for_dump = false, pointer_in_doubt = false, vanished_when_serialised = false;
-  bool may_be_another_client = false;
+  bool may_be_another_client = false, reads_host_memory = false;
   std::string launch_message;
 };
 

@@ -136,6 +136,8 @@ TEST_CASE("a memset of host memory") {
   Failed failed = refused_call(1, "cudaMemset");
   failed.finding.arguments = {pointer_argument("destination", 0x7ffc12345678, "")};
   CHECK(text_of(failed) == "cudaMemset sets GPU memory, and its destination is an address in the host's stack");
+  failed.reads_host_memory = true;
+  CHECK(id_of(failed) == "none");
   failed.finding.arguments = {pointer_argument("destination", 0x7f1234567000, "")};
   CHECK(id_of(failed) == "none");
 }
@@ -241,6 +243,8 @@ TEST_CASE("an address of the host's heap or stack") {
   CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
   CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // GPU memory can be at such an address, too
   CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // this parameter is a number
+  failed.reads_host_memory = true;
+  CHECK(cause("parameter 2", 0x55aa00001000) == "none");
 }
 
 TEST_CASE("a function of the host") {
@@ -253,6 +257,8 @@ TEST_CASE("a function of the host") {
   CHECK(id_of(failed) == "host-function");
   CHECK(text_of(failed).starts_with("function (parameter 1) is the address of a function on the host"));
   CHECK_FALSE(explain(failed)->certain);
+  failed.reads_host_memory = true;
+  CHECK(id_of(failed) == "host-function");  // no GPU runs the host's code
   function.pointer = 0x7f0000001000;
   CHECK(id_of(failed) == "none");
   function.pointer = 0x55ecec5fdd10;

@@ -48,7 +48,7 @@ struct Fixture {
   }
   std::optional<AccessByCode> run(std::uint32_t error = 700) {
     map.emplace(record, 10);
-    launch.emplace(FailedLaunch{error, {}, *map, all_known, 1, reads_host_memory});
+    launch.emplace(FailedLaunch{error, {}, *map, {all_known, reads_host_memory}, 1});
     for (std::uint32_t i = 0; i < values.size(); ++i) {
       analyse::OperationArgument& word = launch->words.emplace_back();
       word.word = 8 * i;
@@ -100,6 +100,8 @@ TEST_CASE_FIXTURE(Fixture, "an access far outside its allocation must have faile
     CHECK(found->access.parameter == 1);
     CHECK(found->access.by_code);
     CHECK_FALSE(found->access.overflow);
+    reads_host_memory = true;  // the host may have memory there
+    CHECK_FALSE(run());
   }
   SUBCASE("before its beginning") {
     access(0, -3000 * kMiB, 0);

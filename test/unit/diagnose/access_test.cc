@@ -20,6 +20,8 @@ using sass::Space;
 
 namespace {
 
+const GpuMemory kAllKnown(true, false), kSomeKnown(false, false), kHostToo(true, true);
+
 std::optional<DumpAccess> access_in(const std::string& dump, const std::string& code) {
   const auto read = evidence::read_core(TEST_DATA "/gpucore/" + dump + ".nvcudmp.gz");
   REQUIRE(std::holds_alternative<evidence::CoreFacts>(read));
@@ -124,7 +126,7 @@ TEST_CASE("a misaligned store: one byte after the parameter") {
   CHECK(access->lanes[3].address == 0x7fb937e00004);
   CHECK(only_parameter(*access)->value == 0x7fb937e00000);
   // Every fourth address happens to be aligned. The first misaligned address is reported.
-  const Access found = recorded_access(*access, nullptr, false);
+  const Access found = recorded_access(*access, nullptr, kSomeKnown);
   CHECK(found.relation == Relation::misaligned);
   CHECK(found.distance == 1);
   CHECK(found.thread == std::array{0u, 0u, 0u});
@@ -139,7 +141,7 @@ TEST_CASE("shared memory: 4 MiB past the end of 2 KiB") {
   REQUIRE(access->lanes.size() == 32);
   CHECK(access->lanes[31].address == 0x400400);
   CHECK(access->parameters.empty());
-  const Access found = recorded_access(*access, nullptr, true);
+  const Access found = recorded_access(*access, nullptr, kAllKnown);
   CHECK(found.relation == Relation::past_end);
   CHECK(found.distance == 0x400400 - 2048);
   CHECK(found.threads == 32);
@@ -168,13 +170,13 @@ TEST_CASE("stores whose warps had exited: only the parameter is known") {
     CHECK(access_lines(*access) ==
           std::vector<std::string>{"store of 4 bytes through parameter 1; its address is unknown"});
     Recorded recorded(4096);
-    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(*access, &recorded.argument, kAllKnown).relation == Relation::unknown);
     recorded.argument.where.state = analyse::Whereabouts::State::freed;
-    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::freed);
+    CHECK(recorded_access(*access, &recorded.argument, kAllKnown).relation == Relation::freed);
     recorded.argument = {};
     recorded.argument.word = 0;
     recorded.argument.pointer = 0;
-    CHECK(recorded_access(*access, &recorded.argument, true).relation == Relation::null);
+    CHECK(recorded_access(*access, &recorded.argument, kAllKnown).relation == Relation::null);
   }
 }
 
@@ -186,7 +188,7 @@ TEST_CASE("the address of a variable and its size come from the dump") {
   CHECK(variable.name == "histogram");
   CHECK(variable.address == 0x7f1502c00000);
   CHECK(variable.bytes == 4 << 20);
-  const Access found = recorded_access(*access, nullptr, false);
+  const Access found = recorded_access(*access, nullptr, kSomeKnown);
   CHECK(found.relation == Relation::past_end);
   CHECK(found.distance == (60 << 20) + 20);
   CHECK(found.thread == std::array<std::uint32_t, 3>{188, 0, 0});
@@ -195,14 +197,14 @@ TEST_CASE("the address of a variable and its size come from the dump") {
   CHECK(found.allocation->bytes == 4 << 20);
   DumpAccess lost = *access;
   lost.lanes.clear();
-  CHECK(recorded_access(lost, nullptr, false).outside);
+  CHECK(recorded_access(lost, nullptr, kSomeKnown).outside);
 }
 
 TEST_CASE("an assertion is not an access") { CHECK_FALSE(access_in("trap", "fill")); }
 
 TEST_CASE("an address past the end, relative to the parameter in another run") {
   const Recorded recorded(4096);
-  const Access access = recorded_access(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, true);
+  const Access access = recorded_access(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, kAllKnown);
   CHECK(access.relation == Relation::past_end);
   CHECK(access.distance == 0);
   CHECK(access.farthest == 4096);
@@ -212,28 +214,28 @@ TEST_CASE("an address past the end, relative to the parameter in another run") {
   CHECK(access.address == 0x7f0000001000);
   CHECK_FALSE(access.overflow);
   SUBCASE("the last bytes of an access count") {
-    CHECK(recorded_access(dump_at({4094}), &recorded.argument, true).relation == Relation::past_end);
+    CHECK(recorded_access(dump_at({4094}), &recorded.argument, kAllKnown).relation == Relation::past_end);
   }
   SUBCASE("a pointer into the middle leaves less room") {
     const Recorded middle(4096, 4000);
-    CHECK(recorded_access(dump_at({96}), &middle.argument, true).relation == Relation::past_end);
-    CHECK(recorded_access(dump_at({92}), &middle.argument, true).relation == Relation::inside);
-    CHECK(recorded_access(dump_at({-4000}), &middle.argument, true).relation == Relation::inside);
-    CHECK(recorded_access(dump_at({-4001}), &middle.argument, true).relation == Relation::before);
+    CHECK(recorded_access(dump_at({96}), &middle.argument, kAllKnown).relation == Relation::past_end);
+    CHECK(recorded_access(dump_at({92}), &middle.argument, kAllKnown).relation == Relation::inside);
+    CHECK(recorded_access(dump_at({-4000}), &middle.argument, kAllKnown).relation == Relation::inside);
+    CHECK(recorded_access(dump_at({-4001}), &middle.argument, kAllKnown).relation == Relation::before);
   }
   SUBCASE("no distance without the parameter's value") {
     DumpAccess dump = dump_at({4096});
     dump.parameters[0].value.reset();
-    CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(dump, &recorded.argument, kAllKnown).relation == Relation::unknown);
   }
   SUBCASE("no distance without a recording") {
-    CHECK(recorded_access(dump_at({4096}), nullptr, false).relation == Relation::unknown);
+    CHECK(recorded_access(dump_at({4096}), nullptr, kSomeKnown).relation == Relation::unknown);
   }
 }
 
 TEST_CASE("an address before the beginning") {
   const Recorded recorded(4096);
-  const Access access = recorded_access(dump_at({-4, 0}), &recorded.argument, true);
+  const Access access = recorded_access(dump_at({-4, 0}), &recorded.argument, kAllKnown);
   CHECK(access.relation == Relation::before);
   CHECK(access.distance == 4);
   CHECK(access.threads == 1);
@@ -242,25 +244,25 @@ TEST_CASE("an address before the beginning") {
 TEST_CASE("a 32-bit index overflow is reported only if 2^32 elements explain the address") {
   constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // 2^32 elements of 4 bytes each
   const Recorded large(3ull << 32 << 2);
-  CHECK(recorded_access(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
+  CHECK(recorded_access(dump_at({8 - kWrap / 2}), &large.argument, kAllKnown).overflow);
   const Recorded small(4096);
-  CHECK_FALSE(recorded_access(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
-  CHECK(recorded_access(dump_at({kWrap - 4}), &small.argument, true)
+  CHECK_FALSE(recorded_access(dump_at({8 - kWrap / 2}), &small.argument, kAllKnown).overflow);
+  CHECK(recorded_access(dump_at({kWrap - 4}), &small.argument, kAllKnown)
             .overflow);  // the index is -1 as an unsigned 32-bit number
-  CHECK_FALSE(recorded_access(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
+  CHECK_FALSE(recorded_access(dump_at({kWrap / 2 - 4}), &small.argument, kAllKnown).overflow);
 }
 
 TEST_CASE("null, freed memory, and memory that was never allocated") {
   DumpAccess null = dump_at({0});
   null.parameters[0].value = 0;
   null.lanes[0].address = 16;
-  CHECK(recorded_access(null, nullptr, false).relation == Relation::null);
+  CHECK(recorded_access(null, nullptr, kSomeKnown).relation == Relation::null);
   Recorded recorded(4096);
   recorded.argument.where.state = analyse::Whereabouts::State::freed;
-  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::freed);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, kAllKnown).relation == Relation::freed);
   recorded.argument.where = {};
-  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::never_allocated);
-  CHECK(recorded_access(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, kAllKnown).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, kSomeKnown).relation == Relation::unknown);
 }
 
 // A thread that skips the instruction still has an older value in the registers of the address.
@@ -268,19 +270,19 @@ TEST_CASE("a null address is not computed from a pointer that is not null") {
   const Recorded recorded(4096);
   DumpAccess dump = dump_at({0, 0, 8192});
   dump.lanes[0].address = dump.lanes[1].address = 0;
-  Access access = recorded_access(dump, &recorded.argument, true);
+  Access access = recorded_access(dump, &recorded.argument, kAllKnown);
   CHECK(access.relation == Relation::past_end);
   CHECK(access.threads == 1);
   CHECK(access.others == 2);
   CHECK(access.thread == std::array{2u, 0u, 0u});
   dump.lanes.pop_back();
-  access = recorded_access(dump, &recorded.argument, true);
+  access = recorded_access(dump, &recorded.argument, kAllKnown);
   CHECK(access.relation == Relation::unknown);
   CHECK_FALSE(access.address);
   CHECK_FALSE(access.outside);
   SUBCASE("nor is anything concluded if the other threads are right") {
     dump.lanes.back().address = dump_at({0}).lanes.front().address;
-    access = recorded_access(dump, &recorded.argument, true);
+    access = recorded_access(dump, &recorded.argument, kAllKnown);
     CHECK(access.relation == Relation::unknown);
     CHECK_FALSE(access.outside);
   }
@@ -311,19 +313,20 @@ TEST_CASE("an address in the host's heap, and an impossible address") {
   DumpAccess dump = dump_at({8});
   dump.parameters[0].value = 0x55aa00001000;
   dump.lanes[0].address = 0x55aa00001008;
-  CHECK(recorded_access(dump, nullptr, false).relation == Relation::host);
+  CHECK(recorded_access(dump, nullptr, kSomeKnown).relation == Relation::host);
   dump.parameters[0].value = 0x7f1200001000;
   dump.lanes[0].address = 0x7f1200001008;
-  CHECK(recorded_access(dump, nullptr, false).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, kSomeKnown).relation == Relation::unknown);
   dump.parameters[0].value = 0x100000;
   dump.lanes[0].address = 0x100008;
-  CHECK(recorded_access(dump, nullptr, false).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump, nullptr, kSomeKnown).relation == Relation::never_allocated);
   SUBCASE("through a pointer that the kernel read from memory") {
     dump.parameters.clear();
     dump.lanes[0].address = 0x55aa00001008;
-    CHECK(recorded_access(dump, nullptr, false).relation == Relation::host);
+    CHECK(recorded_access(dump, nullptr, kSomeKnown).relation == Relation::host);
+    CHECK(recorded_access(dump, nullptr, kHostToo).relation == Relation::unknown);
     dump.lanes[0].address = 0x7f1200001008;
-    CHECK(recorded_access(dump, nullptr, false).relation == Relation::unknown);
+    CHECK(recorded_access(dump, nullptr, kSomeKnown).relation == Relation::unknown);
   }
 }
 
@@ -332,13 +335,13 @@ TEST_CASE("a bulk copy must begin at a multiple of 16 bytes") {
   DumpAccess dump = dump_at({16, 24}, 0);
   dump.kind = AccessKind::copy;
   dump.misaligned = true;
-  const Access access = recorded_access(dump, &recorded.argument, true);
+  const Access access = recorded_access(dump, &recorded.argument, kAllKnown);
   CHECK(access.relation == Relation::misaligned);
   CHECK(access.distance == 8);
   CHECK(access.threads == 1);
   SUBCASE("its size or its address in shared memory may be misaligned instead") {
     dump.lanes.pop_back();
-    CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
+    CHECK(recorded_access(dump, &recorded.argument, kAllKnown).relation == Relation::unknown);
   }
 }
 
@@ -346,23 +349,23 @@ TEST_CASE("an unknown address that the code computes from live memory is outside
   Recorded recorded(4096);
   diagnose::DumpAccess dump = dump_at({});
   dump.unknown = 32;
-  CHECK(recorded_access(dump, &recorded.argument, true).outside);
-  CHECK(recorded_access(dump, &recorded.argument, true).relation == Relation::unknown);
-  CHECK_FALSE(recorded_access(dump, nullptr, true).outside);
+  CHECK(recorded_access(dump, &recorded.argument, kAllKnown).outside);
+  CHECK(recorded_access(dump, &recorded.argument, kAllKnown).relation == Relation::unknown);
+  CHECK_FALSE(recorded_access(dump, nullptr, kAllKnown).outside);
   dump.misaligned = true;
-  CHECK_FALSE(recorded_access(dump, &recorded.argument, true).outside);
+  CHECK_FALSE(recorded_access(dump, &recorded.argument, kAllKnown).outside);
   dump.misaligned = false;
   recorded.allocation.freed = 20;  // while the kernel may have been running
-  CHECK_FALSE(recorded_access(dump, &recorded.argument, true).outside);
+  CHECK_FALSE(recorded_access(dump, &recorded.argument, kAllKnown).outside);
 }
 
 TEST_CASE("an address of which only the upper half is known, and is 0, comes from a null pointer or a number") {
   diagnose::DumpAccess dump = dump_at({});
   dump.parameters.clear();
   dump.unknown = 32;
-  CHECK(recorded_access(dump, nullptr, true).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, kAllKnown).relation == Relation::unknown);
   dump.low = 32;
-  const Access access = recorded_access(dump, nullptr, true);
+  const Access access = recorded_access(dump, nullptr, kAllKnown);
   CHECK(access.relation == Relation::null);
   CHECK(access.threads == 32);
   CHECK_FALSE(access.address);
@@ -372,15 +375,15 @@ TEST_CASE("an address of more than 48 bits belongs to no memory") {
   diagnose::DumpAccess dump = dump_at({0});
   dump.parameters.clear();
   dump.lanes.front().address = std::uint64_t{1} << 48;
-  CHECK(recorded_access(dump, nullptr, true).relation == Relation::never_allocated);
+  CHECK(recorded_access(dump, nullptr, kAllKnown).relation == Relation::never_allocated);
   --dump.lanes.front().address;
-  CHECK(recorded_access(dump, nullptr, true).relation == Relation::unknown);
+  CHECK(recorded_access(dump, nullptr, kAllKnown).relation == Relation::unknown);
 }
 
 TEST_CASE("memory of another device") {
   Recorded recorded(4096);
   recorded.argument.out_of_reach = true;
-  CHECK(recorded_access(dump_at({8}), &recorded.argument, true).relation == Relation::other_device);
+  CHECK(recorded_access(dump_at({8}), &recorded.argument, kAllKnown).relation == Relation::other_device);
 }
 
 TEST_CASE("the user's line leads, not the inlined header") {

@@ -11,6 +11,7 @@ using State = cudadiag::analyse::Whereabouts::State;
 
 namespace {
 
+const GpuMemory kAllKnown(true, false), kSomeKnown(false, false), kHostToo(true, true);
 constexpr std::int64_t kBegin = 0x7a0000000000;
 
 // A pointer to the second half of live memory of 4096 bytes.
@@ -22,14 +23,15 @@ struct Pointer {
     argument.where = {State::live, &allocation, 4096};
   }
   Placement at(std::int64_t first, std::int64_t last, std::uint32_t bytes = 4) const {
-    return where_is(AccessAddresses{kBegin + first, kBegin + last, bytes}, &argument, true);
+    return where_is(AccessAddresses{kBegin + first, kBegin + last, bytes}, &argument, kAllKnown);
   }
   cudadiag::session::Allocation allocation;
   OperationArgument argument;
 };
 
-Placement at_address(std::int64_t address, const OperationArgument* through = nullptr, bool all_known = false) {
-  return where_is(AccessAddresses{address, address, 4}, through, all_known);
+Placement at_address(std::int64_t address, const OperationArgument* through = nullptr,
+                     const GpuMemory& memory = kSomeKnown) {
+  return where_is(AccessAddresses{address, address, 4}, through, memory);
 }
 
 OperationArgument pointing_to(std::uint64_t value) {
@@ -51,15 +53,15 @@ TEST_CASE_FIXTURE(Pointer, "the whole access counts, from the beginning of the m
 }
 
 TEST_CASE_FIXTURE(Pointer, "a pointer to freed or distant memory explains every address, and an unknown one too") {
-  CHECK(where_is(std::nullopt, &argument, true).relation == Relation::unknown);
+  CHECK(where_is(std::nullopt, &argument, kAllKnown).relation == Relation::unknown);
   SUBCASE("freed") {
     argument.where.state = State::freed;
     CHECK(at(0, 0).relation == Relation::freed);
-    CHECK(where_is(std::nullopt, &argument, true).relation == Relation::freed);
+    CHECK(where_is(std::nullopt, &argument, kAllKnown).relation == Relation::freed);
   }
   SUBCASE("of another device") {
     argument.out_of_reach = true;
-    CHECK(where_is(std::nullopt, &argument, true).relation == Relation::other_device);
+    CHECK(where_is(std::nullopt, &argument, kAllKnown).relation == Relation::other_device);
   }
   SUBCASE("null, with an offset of any size") {
     argument = pointing_to(0);
@@ -77,8 +79,8 @@ TEST_CASE("a small number is not a null pointer") {
 
 TEST_CASE("an address outside all memory was never allocated only if all allocations are known") {
   const OperationArgument pointer = pointing_to(0x7b0000000000);
-  CHECK(at_address(0x7b0000000008, &pointer, true).relation == Relation::never_allocated);
-  CHECK(at_address(0x7b0000000008, &pointer, false).relation == Relation::unknown);
+  CHECK(at_address(0x7b0000000008, &pointer, kAllKnown).relation == Relation::never_allocated);
+  CHECK(at_address(0x7b0000000008, &pointer, kSomeKnown).relation == Relation::unknown);
 }
 
 TEST_CASE_FIXTURE(Pointer, "the process's heap is host memory unless CUDA has registered it") {
@@ -87,6 +89,19 @@ TEST_CASE_FIXTURE(Pointer, "the process's heap is host memory unless CUDA has re
   CHECK(at_address(0x55aa00001008).relation == Relation::host);
   argument.pointer = allocation.address = 0x55aa00001000;
   CHECK(at_address(0x55aa00001008, &argument).relation == Relation::inside);
+}
+
+TEST_CASE_FIXTURE(Pointer, "if the GPU reads host memory, only null and impossible addresses are known to be invalid") {
+  const OperationArgument heap = pointing_to(0x55aa00001000), mapped = pointing_to(0x7b0000000000);
+  CHECK(where_is(std::nullopt, &heap, kHostToo).relation == Relation::unknown);
+  CHECK(at_address(0x55aa00001008, &heap, kHostToo).relation == Relation::unknown);
+  CHECK(at_address(0x55aa00001008, nullptr, kHostToo).relation == Relation::unknown);
+  CHECK(at_address(0x7b0000000008, &mapped, kHostToo).relation == Relation::unknown);
+  CHECK(at_address(0x400008, nullptr, kHostToo).relation == Relation::unknown);  // the program's own data
+  CHECK(at_address(8, nullptr, kHostToo).relation == Relation::null);
+  CHECK(at_address(kBeyondAddresses, &mapped, kHostToo).relation == Relation::never_allocated);
+  CHECK(where_is(AccessAddresses{kBegin, kBegin + 4096, 4}, &argument, kHostToo).relation == Relation::past_end);
+  CHECK(where_from(kBegin, kBegin + 4100, 4096, kHostToo).relation == Relation::unknown);
 }
 
 TEST_CASE("a 32-bit overflow explains only distances near 2^32 elements") {
@@ -114,12 +129,13 @@ TEST_CASE("a range of bytes that reaches past both ends is past the end") {
 }
 
 TEST_CASE("an address too far from its pointer is outside of the pointer's memory, even if that memory is unknown") {
-  CHECK(where_from(kBegin, kBegin + 4095, 4096).relation == Relation::unknown);
-  CHECK(where_from(kBegin, kBegin + 4100, 4096).relation == Relation::past_end);
-  CHECK(where_from(kBegin, kBegin + 4100, 4096).distance == 4);
-  CHECK(where_from(kBegin, kBegin - 4100, 4096).relation == Relation::before);
-  CHECK(where_from(kLowestAddress - 1, kBegin, 4096).relation == Relation::unknown);  // the pointer is only a number
-  CHECK(where_from(kBeyondAddresses, kBegin, 4096).relation == Relation::unknown);
+  CHECK(where_from(kBegin, kBegin + 4095, 4096, kAllKnown).relation == Relation::unknown);
+  CHECK(where_from(kBegin, kBegin + 4100, 4096, kAllKnown).relation == Relation::past_end);
+  CHECK(where_from(kBegin, kBegin + 4100, 4096, kAllKnown).distance == 4);
+  CHECK(where_from(kBegin, kBegin - 4100, 4096, kAllKnown).relation == Relation::before);
+  CHECK(where_from(kLowestAddress - 1, kBegin, 4096, kAllKnown).relation ==
+        Relation::unknown);  // the pointer is only a number
+  CHECK(where_from(kBeyondAddresses, kBegin, 4096, kAllKnown).relation == Relation::unknown);
 }
 
 TEST_CASE("an address is misaligned for some thread, or for none") {

@@ -69,6 +69,10 @@ TEST_CASE_FIXTURE(
     process.record.allocations.front().bytes = (std::uint64_t{1} << 40) + 1;
     CHECK(access_now(false).relation == Relation::unknown);
   }
+  SUBCASE("the host's memory may be meant") {
+    process.record.properties["pageable_access"] = "1";
+    CHECK(access_now(false).relation == Relation::unknown);
+  }
   SUBCASE("a pointer to freed memory may be meant") {
     process.record.allocations.front().freed = 5;
     CHECK(access_now(false).relation == Relation::unknown);
