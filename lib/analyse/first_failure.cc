@@ -87,16 +87,19 @@ const Suspect* waited_for(const FoundSuspects& found) {
 }
 
 constexpr const char* kMayBeAnothers = "under MPS another process may have caused the fault";
-constexpr const char* kNotAllRecorded = "not every operation could be recorded";
 
-bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
+// Returns why operations or markers may be missing from the recording; empty if none can be.
+std::string gap(const ProcessRecord& record) {
+  if (record.dropped_operations > 0 || record.dropped_streams > 0) return "not every operation could be recorded";
+  return record.damaged > 0 ? "damaged parts of the recording were ignored" : "";
+}
 
 // Returns why the failed operation may be missing from the candidates; empty if it cannot be missing.
 std::string doubt(const ProcessRecord& record, const FoundSuspects& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
   if (found.missing > 0) return "the records of other operations that may have been running are lost";
-  if (has_unrecorded(record)) return kNotAllRecorded;
+  if (std::string its = gap(record); !its.empty()) return its;
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
     return "the context had no completion markers";
   }
@@ -215,7 +218,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
   const std::uint32_t context = failing_context(record, failure.reported);
   FoundSuspects found = search(picture, context, failure.code);
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
-    failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
+    failure.unproven = under_mps(record) ? kMayBeAnothers : gap(record);
     failure.evidence = {Fact::ran_alone,
                         "cudadiag waited for it while nothing else was running, and the error appeared"};
     if (!failure.unproven.empty()) {

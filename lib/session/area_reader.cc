@@ -67,6 +67,7 @@ class AreaReader {
   void check_blocked();
   void read_contexts();
   void read_streams();
+  Stream picture_at_freeze(std::size_t i, Stream stream);
   void read_operations();
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
@@ -251,15 +252,31 @@ void AreaReader::read_streams() {
     stream.marker_issued = wire::load(entry.data(), s::kMarkerIssued);
     stream.host_completed = wire::load(entry.data(), s::kHostCompleted);
     if (is_frozen && i < frozen) {
-      const auto picture = copy_record<wire::area::kFrozenSize>(at<wire::area::kFrozenSize>(Region::frozen, i));
-      stream.marker = wire::load(picture.data(), wire::frozen::kMarker);
-      stream.host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
+      stream = picture_at_freeze(i, stream);
     } else if (const std::byte* marker = regions_.marker(i)) {
       stream.marker = wire::load_acquire(marker, wire::marker::kCompleted);
     } else {
       stream.marker_issued = 0;
     }
   }
+}
+
+// Returns the stream with its marker at the freeze. After it, the recorder notes nothing, and the GPU writes no marker
+// of the failed context. (An H200 wrote none, not even when the context was reset.) Zeroes beside a later marker
+// therefore mean that the entry is lost.
+Stream AreaReader::picture_at_freeze(std::size_t i, Stream stream) {
+  const auto picture = copy_record<wire::area::kFrozenSize>(at<wire::area::kFrozenSize>(Region::frozen, i));
+  const std::uint32_t host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
+  stream.marker = wire::load(picture.data(), wire::frozen::kMarker);
+  if (stream.marker == 0 && host_completed == 0) {
+    const bool one_context = std::ranges::count(record_.contexts, wire::context::State::free, &Context::state) + 1 ==
+                             std::ssize(record_.contexts);
+    const std::byte* marker = one_context ? regions_.marker(i) : nullptr;
+    if (marker != nullptr) stream.marker = wire::load_acquire(marker, wire::marker::kCompleted);
+    if (stream.completed() != 0) return ++record_.damaged, stream;
+  }
+  stream.host_completed = host_completed;
+  return stream;
 }
 
 void AreaReader::read_operations() {
@@ -370,6 +387,13 @@ std::optional<Operation> AreaReader::decode(const RecordCopy<wire::area::kOperat
 void AreaReader::add(const Operation& operation) {
   if (operation.graph_words != 0) read_graph_words();
   record_.operations.push_back(operation);
+  // A live process may have begun to use the stream after its entry was read.
+  const bool is_frozen = record_.state == wire::area::State::frozen && operation.stream < record_.streams.size();
+  if (!is_frozen || record_.streams[operation.stream].state != wire::stream::State::free) return;
+  // Without the stream's entry, it is unknown what has finished.
+  ++record_.damaged;
+  record_.operations.back().stream = wire::operation::kNoStream;
+  record_.operations.back().ordinal = 0;
 }
 
 // Called only if an operation refers to a graph word. Usually none does, and the graph words are a hole in the file.
@@ -392,7 +416,10 @@ void AreaReader::read_allocations() {
   for (std::size_t i = 0; i < std::min<std::uint64_t>(used, places); ++i) {
     const auto copy =
         copy_serialised<wire::area::kAllocationSize>(at<wire::area::kAllocationSize>(Region::allocations, i));
-    if (!copy) continue;
+    if (!copy) {
+      ++record_.dropped_allocations;  // its entry is lost, or being written
+      continue;
+    }
     const std::byte* from = copy->data();
     const auto kind = static_cast<w::Kind>(wire::load(from, w::kKind));
     Allocation made;

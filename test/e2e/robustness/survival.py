@@ -440,6 +440,25 @@ def recording_that_was_written_over_is_said_to_be_damaged(machine):
     expect_in("the recording is damaged", lost["evidence"]["because"], "because")
 
 
+def page_of_zeroes_is_no_evidence_that_nothing_had_finished(machine):
+    """The page has the streams, or their markers at the freeze."""
+    for name in ("two_threads", "freed_pointer"):
+        machine.plan(plan(name))
+        machine.run(machine.build / "targets" / name, options=["--rerun=never"])
+        true = machine.report()["findings"][0]["location"]["line"]
+        (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
+        whole = area.read_bytes()
+        for page, line in ((0x7000, None), (0xa7000, true)):
+            area.write_bytes(whole[:page] + bytes(4096) + whole[page + 4096:])
+            report = machine.report()
+            finding = report["findings"][0]
+            expect_in(finding["evidence"]["grade"], ("inferred", "suspected"), f"grade of {name} without {page:#x}")
+            expect_in("damaged", finding["evidence"]["because"], "because")
+            expect_in("area-damaged", [note["code"] for note in report["notes"]], "notes")
+            if line:
+                expect(finding["location"]["line"], line, "line, as the later markers show it")
+
+
 def nothing_is_claimed_where_nothing_was_recorded(machine):
     machine.plan(FAULT)
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]

@@ -54,7 +54,8 @@ TEST_CASE("an operation without a stream is not an answer, and a damaged recordi
       "; the recording is damaged and lacks the place where the operation was issued"));
   record.native_stacks = {{{{0, 0x40}}, false}};
   record.sites[site - 1].native = 1;
-  CHECK(first_failure(picture.process)->evidence.grade() == Grade::bracketed);
+  CHECK(first_failure(picture.process)->evidence.grade() == Grade::inferred);
+  CHECK(first_failure(picture.process)->evidence.text().ends_with("but damaged parts of the recording were ignored"));
   record.damaged = 0;
   record.dropped_sites = 1;
   record.operations.back().site = 0;
