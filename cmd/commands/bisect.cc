@@ -124,14 +124,13 @@ std::string more_to_ask_for(const session::Session& session, diagnose::SessionSt
   constexpr Request kRequests[] = {{"--sanitize", &RerunOptions::sanitize, Task::sanitize},
                                    {"--cross-check", &RerunOptions::cross_check, Task::cross_check},
                                    {"--save-launch", &RerunOptions::save_launch, Task::save_launch},
-                                   {"--save-inputs", &RerunOptions::save_inputs, Task::confirm},
+                                   {"--save-inputs", &RerunOptions::save_inputs, Task::replay_saved_call},
                                    {"--origin", &RerunOptions::origin, Task::trace_origin}};
   std::string names;
   for (const Request& request : kRequests) {
     supervise::RerunPlan plan;
     plan.options.*request.option = true;
     const auto known = supervise::known(session, state, plan);
-    if (request.task == Task::sanitize && !known.has_sanitizer) continue;
     if (request.task == Task::save_launch && supervise::has_saved_launch(session)) continue;
     if (std::ranges::any_of(supervise::passes(), [&](const supervise::PassRow& row) {
           return row.task == request.task && is_wanted(row, known);
@@ -142,7 +141,7 @@ std::string more_to_ask_for(const session::Session& session, diagnose::SessionSt
   return names;
 }
 
-std::string nothing_to_narrow(const session::Session& session, diagnose::SessionState& state, bool cross_check) {
+std::string nothing_to_narrow(const session::Session& session, diagnose::SessionState& state) {
   const analyse::Analysis& analysis = state.analysis();
   const bool proven = !analysis.failures.empty() && analysis.failures.front().evidence.proves();
   if (!proven) {
@@ -154,12 +153,9 @@ std::string nothing_to_narrow(const session::Session& session, diagnose::Session
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
            "the tensors";
   }
-  std::string text = "a rerun would add nothing: the failure is already proven";
-  if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
-    text += "; " + sentence(*obstacle);
-  }
   const std::string more = more_to_ask_for(session, state);
-  return more.empty() ? text : text + "; for more evidence, use: " + more;
+  return "a rerun would add nothing: the failure is already proven" +
+         (more.empty() ? "" : "; for more evidence, use: " + more);
 }
 
 // `possible`: another rerun is possible, so the report may suggest one.
@@ -413,10 +409,10 @@ int carry_out(const BisectOptions& options) {
   plan.reach = options.reach;
   plan.window = chosen_window(session, options.window);
   diagnose::SessionState state(session);
-  if (supervise::wants_reruns(supervise::known(session, state, plan))) {
-    return rerun(session, state, std::move(plan), options);
-  }
-  say(nothing_to_narrow(session, state, options.rerun.cross_check));
+  const supervise::Known known = supervise::known(session, state, plan);
+  if (supervise::wants_reruns(known)) return rerun(session, state, plan, options);
+  for (const auto reason : supervise::reasons_against(known)) say(sentence(reason));
+  say(nothing_to_narrow(session, state));
   print_report(state, options);
   return status_of(state);
 }

@@ -253,9 +253,34 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
   return "";
 }
 
-std::string sentence(supervise::NoCrossCheck obstacle) {
-  return obstacle == supervise::NoCrossCheck::asked_already ? "cuda-gdb has already read its GPU core dump"
-                                                            : "the session has no GPU core dump for cuda-gdb to read";
+std::string sentence(supervise::RerunProblem::Kind reason) {
+  using Kind = supervise::RerunProblem::Kind;
+  switch (reason) {
+    case Kind::debugger_asked_already:
+      return "cuda-gdb has already read its GPU core dump";
+    case Kind::no_dump_to_check:
+      return "the session has no GPU core dump for cuda-gdb to read";
+    case Kind::no_suspected_kernel:
+      return "no rerun under compute-sanitizer: the name of the suspected kernel is unknown";
+    case Kind::no_sanitizer:
+      return "compute-sanitizer is not installed here; cudadiag report -v shows the command for a machine that has it";
+    case Kind::not_for_sanitizer:
+      return "no rerun under compute-sanitizer: it detects no failure of this kind";
+    case Kind::sanitized_already:
+      return "the command has already run under compute-sanitizer";
+    case Kind::traced_already:
+      return "a rerun has already traced the bad value";
+    case Kind::nothing_to_trace:
+      return "no origin to trace: cudadiag traces values only if GPU work of a Python program fails";
+    case Kind::nothing_saved:
+      return "no inputs were saved: cudadiag saves them only for a PyTorch operator that one of your Python lines "
+             "calls, outside backward passes and compiled code";
+    case Kind::no_launch_saved:
+      return "no launch was saved: cudadiag saves one only if a rerun finds a single failing kernel that runs alone on "
+             "the GPU; if the kernel is a node of a graph, the report's notes may say why it was not saved";
+    default:
+      return "";
+  }
 }
 
 std::string RerunMessages::bisect_command(const std::string& options) const {
@@ -321,30 +346,18 @@ void RerunMessages::cannot(const RerunProblem& problem) {
           fmt::format("process {0} of the rerun could not be killed. It may belong to another user, or wait for a "
                       "driver or a file server; to find out: ps -o user,stat,wchan,args {0}",
                       problem.pid));
-    case Kind::debugger_asked_already:
-      return say(sentence(supervise::NoCrossCheck::asked_already));
-    case Kind::no_dump_to_check:
-      return say(sentence(supervise::NoCrossCheck::no_dump));
     case Kind::debugger_failed:
       return say(problem.failure.what + "; " + debugger_advice(problem.file));
-    case Kind::no_suspected_kernel:
-      return say("no rerun under compute-sanitizer: the name of the suspected kernel is unknown");
     case Kind::no_sanitizer:
       return say("compute-sanitizer is not installed here; cudadiag report " +
                  diagnose::shell_word(session_.folder.string()) + " -v shows the command for a machine that has it");
     case Kind::nothing_confirmed:
       return say("no inputs were saved: no rerun confirmed the failure; to try again: " +
                  bisect_command(std::string("--save-inputs ") + diagnose::kRepeat));
-    case Kind::nothing_saved:
-      return say(
-          "no inputs were saved: cudadiag saves them only for a PyTorch operator that one of your Python lines calls, "
-          "outside backward passes and compiled code");
-    case Kind::no_launch_saved:
-      return say(
-          "no launch was saved: cudadiag saves one only if a rerun finds a single failing kernel that runs alone on "
-          "the GPU; if the kernel is a node of a graph, the report's notes may say why it was not saved");
     case Kind::replay_not_started:
       return say(base::Error{"the replay could not be started: " + problem.failure.what, problem.failure.hint});
+    default:
+      return say(sentence(problem.kind));
   }
 }
 

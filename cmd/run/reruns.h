@@ -87,7 +87,8 @@ inline constexpr const char* kMpsWarning =
 
 // Returns the reason that completes "the command was not rerun, because ...".
 std::string sentence(const supervise::RerunObstacle& obstacle);
-std::string sentence(supervise::NoCrossCheck obstacle);
+// Returns why a pass that an option requests can add nothing.
+std::string sentence(supervise::RerunProblem::Kind reason);
 
 // Prints messages about the reruns to standard error.
 class RerunMessages : public supervise::RerunListener {

@@ -228,7 +228,7 @@ class RerunsAfterRun {
   }
 
   void make() {
-    if (!is_wanted()) return explain_hang();
+    if (!is_wanted()) return explain_options(), explain_hang();
     if (!recording_.keeps_session()) {
       if (!report_.findings()) return;
       return say(std::string("cannot rerun the command to prove this: no session could be stored") +
@@ -250,6 +250,12 @@ class RerunsAfterRun {
   bool is_wanted() const {
     if (options_.rerun_mode == supervise::RerunMode::never && !for_hang_dump_) return false;
     return supervise::wants_reruns(known());
+  }
+
+  void explain_options() const {
+    const bool never = options_.rerun_mode == supervise::RerunMode::never;
+    if (never || is_quiet() || recording_.state().analysis().failures.empty()) return;
+    for (const auto reason : supervise::reasons_against(known())) say(sentence(reason));
   }
 
   // A rerun would hang as well. It helps only if the user requested a dump of the hang.

@@ -72,6 +72,10 @@ struct RerunProblem {
     debugger_failed,  // the debugger could not read `file`: failure.what
     no_suspected_kernel,
     no_sanitizer,
+    not_for_sanitizer,  // it detects no failure of this kind
+    sanitized_already,
+    traced_already,
+    nothing_to_trace,    // no GPU work of a Python program failed
     nothing_confirmed,   // no rerun confirmed a failure, so there is nothing to save
     nothing_saved,       // a call was confirmed, but no part of it was saved
     replay_not_started,  // failure.what

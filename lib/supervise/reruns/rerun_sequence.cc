@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -70,9 +71,11 @@ class RerunSequence {
 
   bool run() {
     for (const PassRow& row : passes()) {
-      if (row.option != nullptr && !(options_.*row.option)) continue;
+      if (!row.waits_for_others) explain(row);
+    }
+    for (const PassRow& row : passes()) {
       if (interrupted_ || (row.runs != nullptr && !continues())) continue;
-      if (row.says_why_not || row.adds(known(session_, state_, plan_))) start(row.task);
+      is_wanted(row, known(session_, state_, plan_)) ? start(row.task) : explain(row);
     }
     writer_.drop_passing_launches();
     return possible_;
@@ -80,6 +83,12 @@ class RerunSequence {
 
  private:
   const Analysis& analysis() { return state_.analysis(); }
+
+  // If an option requests a pass that can add nothing, says why, once.
+  void explain(const PassRow& row) {
+    const auto reason = why_unwanted(row, known(session_, state_, plan_));
+    if (reason && explained_.insert(row.task).second) listener_.cannot({*reason});
+  }
 
   // The names are arguments of another process, whose number and length are limited.
   void limit_what_is_hidden() {
@@ -190,10 +199,8 @@ class RerunSequence {
   }
 
   void save_launch() {
-    const auto window = analyse::launch_window(analysis());
-    if (window.text.empty()) return;
     RerunSpec spec = spec_of(PassKind::launch);
-    set_window(spec, window);
+    set_window(spec, analyse::launch_window(analysis()));
     spec.save_limit = options_.save_limit;
     if (!options_.time_limit) spec.time_limit += kSavingSeconds;
     if (spec.quiet_limit > 0) spec.quiet_limit += kSavingSeconds;
@@ -285,10 +292,6 @@ class RerunSequence {
   }
 
   void cross_check() {
-    if (const auto obstacle = obstacle_to_cross_check(session_.manifest)) {
-      const bool asked = *obstacle == NoCrossCheck::asked_already;
-      return listener_.cannot({asked ? Problem::debugger_asked_already : Problem::no_dump_to_check});
-    }
     session::Pass* pass = unchecked_dump(session_.manifest);
     const std::filesystem::path folder = writer_.folder() / pass->folder;
     const auto patience = options_.time_limit ? in_milliseconds(*options_.time_limit) : kDebuggerPatience;
@@ -307,10 +310,8 @@ class RerunSequence {
   void sanitize() {
     RerunSpec spec = spec_of(PassKind::sanitize);
     SanitizerKernels kernels = sanitizer_kernels(analysis());
-    if (kernels.names.empty()) return listener_.cannot({Problem::no_suspected_kernel});
     if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();
-    if (spec.sanitizer.empty()) return listener_.cannot({Problem::no_sanitizer});
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowestSanitized * expected_seconds(session_));
     add(spec);
   }
@@ -391,6 +392,7 @@ class RerunSequence {
   const RerunPlan& plan_;
   const RerunOptions& options_;
   RerunListener& listener_;
+  std::set<Task> explained_;
   bool interrupted_ = false;
   bool kept_ = false;
   bool any_left_ = false;

@@ -24,6 +24,7 @@ namespace {
 
 using analyse::Analysis;
 using session::PassKind;
+using Problem = RerunProblem::Kind;
 
 template <typename Predicate>
 bool any_failure(const Analysis& analysis, const Predicate& predicate) {
@@ -31,8 +32,6 @@ bool any_failure(const Analysis& analysis, const Predicate& predicate) {
 }
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
-
-bool any_async(const Analysis& analysis) { return any_failure(analysis, is_async); }
 
 bool is_python(const analyse::Failure& failure) {
   return failure.process != nullptr && session::has(failure.process->record, session::Property::python);
@@ -68,17 +67,27 @@ bool memcheck_detects(const analyse::Failure& failure) {
   return is_async(failure) && wire::cuda::has(failure.code, wire::cuda::memcheck_helps);
 }
 
-// Also true for everything that the user asks to wait for: this can change how the program behaves. Only calls from
-// Python can be saved.
+// Only calls from Python can be saved.
+bool adds_saved_call(const Known& known) {
+  return any_failure(known.analysis,
+                     [](const analyse::Failure& failure) { return is_async(failure) && is_python(failure); });
+}
+
+// Also true for everything that the user asks to wait for: this can change how the program behaves.
 bool adds_proof(const Known& known) {
   const RerunPlan& plan = known.plan;
   return plan.window || plan.reach == analyse::WindowReach::everything || wants_proof(known.analysis) ||
-         (plan.options.save_inputs && any_failure(known.analysis, [](const analyse::Failure& failure) {
-            return is_async(failure) && is_python(failure);
-          }));
+         (plan.options.save_inputs && adds_saved_call(known));
 }
 
-bool adds_launch(const Known& known) { return any_async(known.analysis); }
+// Only a kernel can be saved. If several operations may have failed, one kernel among them is enough.
+bool adds_launch(const Known& known) {
+  return any_failure(known.analysis, is_async) && !analyse::launch_window(known.analysis).text.empty();
+}
+
+std::optional<Problem> why_no_launch(const Known& /*known*/) { return Problem::no_launch_saved; }
+
+std::optional<Problem> why_no_saved_call(const Known& /*known*/) { return Problem::nothing_saved; }
 
 bool adds_holders(const Known& known) {
   return !was_made(known.session.manifest, PassKind::memory) &&
@@ -110,6 +119,11 @@ bool adds_origin(const Known& known) {
   if (asked) return true;
   if (known.names_bad_value) return known.names_bad_value();
   return any_failure(analysis, [](const auto& failure) { return uses_pytorch(failure.process->record); });
+}
+
+std::optional<Problem> why_no_origin(const Known& known) {
+  if (!known.plan.options.origin) return std::nullopt;
+  return was_traced(known.session) ? Problem::traced_already : Problem::nothing_to_trace;
 }
 
 bool adds_tensors(const Known& known) { return !known.plan.window && wants_races(known.session); }
@@ -149,8 +163,21 @@ bool adds_hang_dump(const Known& known) {
 
 bool adds_second_reading(const Known& known) { return find_unchecked(known.session.manifest.passes) != nullptr; }
 
+std::optional<Problem> why_no_second_reading(const Known& known) {
+  const bool asked = std::ranges::any_of(known.session.manifest.passes,
+                                         [](const session::Pass& pass) { return pass.debugger.has_value(); });
+  return asked ? Problem::debugger_asked_already : Problem::no_dump_to_check;
+}
+
 bool adds_sanitizer(const Known& known) {
-  return !was_made(known.session.manifest, PassKind::sanitize) && any_failure(known.analysis, memcheck_detects);
+  return known.has_sanitizer && !was_made(known.session.manifest, PassKind::sanitize) &&
+         !sanitizer_kernels(known.analysis).names.empty();
+}
+
+std::optional<Problem> why_no_sanitizer(const Known& known) {
+  if (!any_failure(known.analysis, memcheck_detects)) return Problem::not_for_sanitizer;
+  if (was_made(known.session.manifest, PassKind::sanitize)) return Problem::sanitized_already;
+  return known.has_sanitizer ? Problem::no_suspected_kernel : Problem::no_sanitizer;
 }
 
 bool is_access(const analyse::Failure& failure) {
@@ -189,39 +216,39 @@ unsigned once_unless_dumped(const Known& known) { return confirms_with_dump(know
 unsigned once_and_for_values(const Known& known) { return known.plan.options.values ? 2 : 1; }
 
 constexpr PassRow kPasses[] = {
-    {Task::confirm, nullptr, adds_proof, once, false, "confirm", "always",
+    {Task::confirm, nullptr, adds_proof, once, nullptr, false, "confirm", "always",
      "Waits for each candidate while nothing else runs on the GPU, as in cudadiag-bisect(1). Proves the line, "
      "and reads values at the candidates' lines. After a failed assertion of PyTorch, also traces its bad value, "
      "unless the program uses torch.compile. If the recorder can use hooks, also gets a GPU core dump, after which the "
      "driver "
      "ends the program."},
-    {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, false, "launch", "--save-launch",
+    {Task::save_launch, &RerunOptions::save_launch, adds_launch, once, why_no_launch, false, "launch", "--save-launch",
      "Saves the failing launch just before it is issued; see cudadiag-replay(1)."},
-    {Task::ask_allocator, &RerunOptions::values, adds_holders, once, false, "memory",
+    {Task::ask_allocator, &RerunOptions::values, adds_holders, once, nullptr, false, "memory",
      "PyTorch's allocator ran out of memory",
      "Asks the allocator, at the moment when memory runs out, which memory it holds."},
-    {Task::trace_origin, &RerunOptions::values, adds_origin, once_unless_traced, false, "origin",
+    {Task::trace_origin, &RerunOptions::values, adds_origin, once_unless_traced, why_no_origin, false, "origin",
      "a PyTorch assertion failed, and the report names a bad value that the confirming rerun did not trace",
      "Runs without the recorder, and with TORCHDYNAMO_DISABLE=1. Python code that starts when PyTorch is imported "
      "traces "
      "the value back to its origin; see cudadiag-report(1)."},
-    {Task::replay_saved_call, &RerunOptions::save_inputs, adds_launch, nullptr},
-    {Task::find_racing_tensors, nullptr, adds_tensors, once, false, "races", "races at Python lines",
+    {Task::replay_saved_call, &RerunOptions::save_inputs, adds_saved_call, nullptr, why_no_saved_call},
+    {Task::find_racing_tensors, nullptr, adds_tensors, once, nullptr, false, "races", "races at Python lines",
      "Names the tensors involved in the races; see cudadiag-races(1)."},
-    {Task::run_eagerly, nullptr, adds_line_inside, once_and_for_values, false, "eager",
+    {Task::run_eagerly, nullptr, adds_line_inside, once_and_for_values, nullptr, false, "eager",
      "torch.compile generated the kernel",
      "Runs with TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1, waits for no operation, and shows which line of the "
      "function fails. A further rerun reads values at that line. Both results are inferred."},
-    {Task::get_dump, &RerunOptions::device, adds_dump, once_unless_dumped, false, "device",
+    {Task::get_dump, &RerunOptions::device, adds_dump, once_unless_dumped, nullptr, false, "device",
      "after a device exception, unless a rerun left a dump",
      "Runs without the recorder, and gets a GPU core dump, which shows the device line, block and thread."},
     {Task::get_hang_dump, &RerunOptions::hang_dump, adds_hang_dump, once},
-    {Task::find_address, &RerunOptions::device, adds_address, once_unless_saved, false, "launch",
+    {Task::find_address, &RerunOptions::device, adds_address, once_unless_saved, nullptr, false, "launch",
      "the address of a failed access is unknown, and finding it probably takes less than ten seconds",
      "Saves the launch in the same way, unless the confirming rerun did. Repeats it once under compute-sanitizer, "
      "which shows the address, and then removes it."},
-    {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, true},
-    {Task::sanitize, &RerunOptions::sanitize, adds_sanitizer, once, false, "sanitize", "--sanitize",
+    {Task::cross_check, &RerunOptions::cross_check, adds_second_reading, nullptr, why_no_second_reading, true},
+    {Task::sanitize, &RerunOptions::sanitize, adds_sanitizer, once, why_no_sanitizer, false, "sanitize", "--sanitize",
      "Runs under compute-sanitizer."},
     {Task::replay_launch, &RerunOptions::save_launch, adds_launch, nullptr},
 };
@@ -313,13 +340,6 @@ SanitizerKernels sanitizer_kernels(const Analysis& analysis) {
   return kernels;
 }
 
-std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest) {
-  if (find_unchecked(manifest.passes) != nullptr) return std::nullopt;
-  const bool asked = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                 [](const session::Pass& pass) { return pass.debugger.has_value(); });
-  return asked ? NoCrossCheck::asked_already : NoCrossCheck::no_dump;
-}
-
 session::Pass* unchecked_dump(session::Manifest& manifest) { return find_unchecked(manifest.passes); }
 
 std::span<const PassRow> passes() { return kPasses; }
@@ -350,6 +370,20 @@ Known known(const session::Session& session, diagnose::SessionState& state, cons
 
 bool is_wanted(const PassRow& row, const Known& known) {
   return (row.option == nullptr || known.plan.options.*row.option) && row.adds(known);
+}
+
+std::optional<Problem> why_unwanted(const PassRow& row, const Known& known) {
+  const bool requested = row.option == nullptr || known.plan.options.*row.option;
+  return row.why_not == nullptr || !requested || row.adds(known) ? std::nullopt : row.why_not(known);
+}
+
+std::vector<Problem> reasons_against(const Known& known) {
+  std::vector<Problem> reasons;
+  for (const PassRow& row : kPasses) {
+    const auto reason = why_unwanted(row, known);
+    if (reason && std::ranges::find(reasons, *reason) == reasons.end()) reasons.push_back(*reason);
+  }
+  return reasons;
 }
 
 bool wants_reruns(const Known& known) {

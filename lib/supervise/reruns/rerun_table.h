@@ -2,8 +2,8 @@
 //
 // A rerun repeats the side effects of somebody else's program, and takes as long as the program. Therefore a pass is
 // made only if it can still add a fact, and only once. The table is read by everything that has to agree about this:
-// the offer at the terminal and its estimate, the sequence of reruns, `bisect`, its --help, and the table in
-// cudadiag-evidence(7), which a test compares.
+// the offer at the terminal and its estimate, the sequence of reruns, `bisect`, and the table in cudadiag-evidence(7),
+// which a test compares. If an option requests a pass that can add nothing, the table has the reason, too.
 //
 // A rerun that confirms may leave a GPU core dump too, as a run with --once does. The recorder then watches by hooks,
 // and the driver ends the program after the dump. If the driver writes no dump, a device pass follows.
@@ -30,6 +30,7 @@
 #include "analyse/analysis.h"
 #include "diagnose/session_state.h"
 #include "session/session.h"
+#include "supervise/reruns/rerun.h"
 #include "supervise/reruns/rerun_policy.h"
 
 namespace cudadiag::supervise {
@@ -70,10 +71,12 @@ Known known(const session::Session& session, diagnose::SessionState& state, cons
 
 struct PassRow {
   Task task;
-  bool RerunOptions::*option;       // must be set; null if no option is needed
-  bool (*adds)(const Known&);       // it can still add a fact
-  unsigned (*runs)(const Known&);   // how many times it runs the command if it succeeds; null: never
-  bool says_why_not = false;        // if it was requested but can add nothing, the user gets the reason
+  bool RerunOptions::*option;      // must be set; null if no option is needed
+  bool (*adds)(const Known&);      // it is possible, and can still add a fact
+  unsigned (*runs)(const Known&);  // how many times it runs the command if it succeeds; null: never
+  // Why it adds nothing; nullopt if no option requested it. Null if the user gets no reason.
+  std::optional<RerunProblem::Kind> (*why_not)(const Known&) = nullptr;
+  bool waits_for_others = false;    // earlier passes may make it possible, so its reason is given at its turn
   std::string_view kind{};          // as in CUDADIAG_PASS and on the manual page; empty if it runs no command
   std::string_view when{}, does{};  // the manual's words
 };
@@ -93,6 +96,10 @@ inline constexpr unsigned kSavedWhileConfirming = 128, kSavedForAddress = 512;
 std::optional<std::uint64_t> bytes_to_save(const analyse::Analysis& analysis);
 // Returns whether the options include this pass and it can still add a fact.
 bool is_wanted(const PassRow& row, const Known& known);
+// Returns why a pass that the options request is not wanted; nullopt if there is no such reason.
+std::optional<RerunProblem::Kind> why_unwanted(const PassRow& row, const Known& known);
+// Returns these reasons for all passes, each once.
+std::vector<RerunProblem::Kind> reasons_against(const Known& known);
 // Returns whether any pass is wanted.
 bool wants_reruns(const Known& known);
 // Returns how many times the wanted passes run the command if all of them succeed. A rerun that does not succeed makes
@@ -125,9 +132,6 @@ struct SanitizerKernels {
 // Finds the first failure of a kind that compute-sanitizer can detect. Returns the kernels that may have caused it.
 SanitizerKernels sanitizer_kernels(const analyse::Analysis& analysis);
 
-// Why cuda-gdb has no GPU core dump to read.
-enum class NoCrossCheck { asked_already, no_dump };
-std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
 // Returns the newest pass whose dump cuda-gdb has not read; null if there is none.
 session::Pass* unchecked_dump(session::Manifest& manifest);
 

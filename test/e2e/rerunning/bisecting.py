@@ -32,7 +32,7 @@ def bisect_proves_what_was_recorded(machine):
               f"{'--sanitize, ' * SANITIZER_IS_HERE}--save-launch, --save-inputs, --origin\n",
               again.stderr, "stderr of a second run")
     asked = expect_success(bisect(machine, folder, "--cross-check"))
-    expect_in("already proven; the session has no GPU core dump for cuda-gdb to read;", asked.stderr,
+    expect_in("cudadiag: the session has no GPU core dump for cuda-gdb to read\n", asked.stderr,
               "stderr of one that requests the debugger")
     expect_in("[proven]", again.stdout, "report of a second run")
 
@@ -135,6 +135,23 @@ def bisect_says_what_it_cannot_do(machine):
     expect_success(bisect(machine, "--site", f"{file}:{line}"))
     machine.run(machine.build / "targets/healthy", options=KEPT)
     expect_in("a rerun would add nothing", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy program")
+
+
+def option_that_can_add_nothing_is_answered_before_anything_runs(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    for name, option, why in (("async_copy_bad", "--save-launch", "no launch was saved: "),
+                              ("third_of_ten", "--save-inputs", "no inputs were saved: "),
+                              ("third_of_ten", "--origin", "no origin to trace: ")):
+        machine.plan(targets.plan(name))
+        machine.runs.write_bytes(b"")
+        machine.run(*targets.command(machine.build, name), options=["--rerun=always", "--no-device-pass"])
+        expect(evidence(machine.report())[0], "proven", "grade")
+        made = machine.runs.read_bytes()
+        advice = expect_success(machine.cudadiag("bisect", "--no-device-pass")).stderr
+        expect(option in advice, False, f"advice: {advice}")
+        said = expect_success(machine.cudadiag("bisect", "--no-device-pass", option)).stderr
+        expect_in(why, said, "message")
+        expect(("running the command again" in said, machine.runs.read_bytes()), (False, made), "what ran: " + said)
 
 
 def bisect_of_a_run_that_was_killed(machine):

@@ -22,7 +22,11 @@ using session::PassKind;
 // The session as it is, with the default options.
 struct Considered {
   explicit Considered(const session::Session& its) : session(its), analysis(analyse::analyse(its)) {}
-  Known known() const { return {session, analysis, plan}; }
+  Known known() const {
+    Known known{session, analysis, plan};
+    known.has_sanitizer = has_sanitizer;
+    return known;
+  }
   bool wants(Task task) const { return wants(task, known()); }
   static bool wants(Task task, const Known& known) {
     return is_wanted(*std::ranges::find(passes(), task, &PassRow::task), known);
@@ -30,6 +34,7 @@ struct Considered {
   const session::Session& session;
   analyse::Analysis analysis;
   RerunPlan plan;
+  bool has_sanitizer = false;
 };
 
 TEST_CASE("a failure that is not proven calls for reruns") {
@@ -144,10 +149,50 @@ TEST_CASE("what an option requests is wanted only with the option") {
   Considered considered(session);
   CHECK_FALSE(considered.wants(Task::sanitize));
   CHECK_FALSE(considered.wants(Task::save_launch));
+  considered.has_sanitizer = true;
   considered.plan.options.sanitize = considered.plan.options.save_launch = true;
   CHECK(considered.wants(Task::sanitize));
   CHECK(considered.wants(Task::save_launch));
   CHECK(planned_reruns(considered.known()) == 3);
+  CHECK(reasons_against(considered.known()).empty());
+}
+
+TEST_CASE("a pass that is requested but impossible is not planned, and the user gets the reason") {
+  session::Session session = failing_session(1);
+  Considered considered(session);
+  considered.analysis.failures[0].evidence.add(analyse::Fact::ran_alone, "it ran alone");
+  considered.plan.options.device = false;
+  RerunOptions& options = considered.plan.options;
+  using Reasons = std::vector<RerunProblem::Kind>;
+  const auto reasons = [&] {
+    CHECK(wants_reruns(considered.known()) == reasons_against(considered.known()).empty());
+    CHECK(planned_reruns(considered.known()) == (wants_reruns(considered.known()) ? 1 : 0));
+    return reasons_against(considered.known());
+  };
+  SUBCASE("only kernels are saved") {
+    options.save_launch = true;
+    CHECK(reasons() == Reasons{});
+    session.processes[0].record.operations.back().kind = wire::operation::Kind::copy;
+    session.processes[0].record.operations.back().site = 0;
+    CHECK(reasons() == Reasons{RerunProblem::Kind::no_launch_saved});
+  }
+  SUBCASE("only Python's calls are saved and traced") {
+    options.save_inputs = options.origin = true;
+    CHECK(reasons() == Reasons{RerunProblem::Kind::nothing_to_trace, RerunProblem::Kind::nothing_saved});
+  }
+  SUBCASE("compute-sanitizer needs a kernel's name") {
+    options.sanitize = true;
+    CHECK(reasons() == Reasons{RerunProblem::Kind::no_sanitizer});
+    considered.has_sanitizer = true;
+    CHECK(reasons() == Reasons{});
+    session.processes[0].record.functions[0].clear();
+    CHECK(reasons() == Reasons{RerunProblem::Kind::no_suspected_kernel});
+    considered.analysis.failures[0].code = 702;
+    CHECK(reasons() == Reasons{RerunProblem::Kind::not_for_sanitizer});
+    considered.analysis.failures[0].code = 700;
+    session.manifest.passes.push_back(rerun_pass(PassKind::sanitize));
+    CHECK(reasons() == Reasons{RerunProblem::Kind::sanitized_already});
+  }
 }
 
 // A proven failure whose kernel was given a pointer to `bytes` bytes.
@@ -270,13 +315,16 @@ TEST_CASE("if there are too many kernels to list, the list is marked as incomple
 
 TEST_CASE("the debugger is run once for a dump") {
   session::Session session = failing_session();
-  CHECK(obstacle_to_cross_check(session.manifest) == NoCrossCheck::no_dump);
+  Considered considered(session);
+  considered.plan.options.cross_check = true;
+  const auto reason = [&] { return reasons_against(considered.known()); };
+  CHECK(reason() == std::vector{RerunProblem::Kind::no_dump_to_check});
   session.manifest.passes.push_back(rerun_pass(PassKind::device));
   session.manifest.passes.back().dump = "4711.gpucore";
-  CHECK_FALSE(obstacle_to_cross_check(session.manifest));
+  CHECK(reason().empty());
   CHECK(unchecked_dump(session.manifest) == &session.manifest.passes.back());
   session.manifest.passes.back().debugger = session::Witness{};
-  CHECK(obstacle_to_cross_check(session.manifest) == NoCrossCheck::asked_already);
+  CHECK(reason() == std::vector{RerunProblem::Kind::debugger_asked_already});
   CHECK(unchecked_dump(session.manifest) == nullptr);
 }
 
