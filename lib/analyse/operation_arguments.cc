@@ -35,7 +35,7 @@ std::string value_of(const std::string& bytes) {
 }
 
 // Returns whether the 8-byte word is null, or in the range of addresses that 64-bit programs use.
-bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
+bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 48 == 0); }
 
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
   return index < record.contexts.size() ? &record.contexts[index] : nullptr;

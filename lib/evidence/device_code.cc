@@ -388,7 +388,7 @@ KernelFacts DeviceCode::facts(const Function& kernel) const {
 std::vector<Variable> DeviceCode::variables(const Function& function) const {
   constexpr std::size_t kMostVariables = 4096;
   // Symbols of constants, shared memory and variables that were not loaded have smaller values.
-  constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kLowestLoaded = std::uint64_t{1} << 32;
   const ElfImage& elf = images_[function.image];
   std::vector<Variable> found;
   for (std::uint32_t i = 0; i < elf.sections(); ++i) {
@@ -400,7 +400,7 @@ std::vector<Variable> DeviceCode::variables(const Function& function) const {
     for (std::uint64_t at = 0; symbols.holds(at, kSymbolSize) && found.size() < kMostVariables; at += kSymbolSize) {
       const std::string_view name = names.text(symbols.u32(at));
       const bool literal = name.starts_with('$') || name.starts_with("__unnamed_");
-      if ((symbols.u8(at + 4) & 0xf) != kObjectSymbol || symbols.u64(at + 8) < kLowestAddress || literal) continue;
+      if ((symbols.u8(at + 4) & 0xf) != kObjectSymbol || symbols.u64(at + 8) < kLowestLoaded || literal) continue;
       found.push_back({.name = std::string(name), .address = symbols.u64(at + 8), .bytes = symbols.u64(at + 16)});
     }
   }

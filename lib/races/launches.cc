@@ -15,7 +15,7 @@ namespace {
 
 namespace operation = wire::operation;
 
-constexpr std::uint64_t kLowestAddress = std::uint64_t{1} << 33;  // the upper half of such an address is never 0
+constexpr std::uint64_t kFarAbove4GiB = std::uint64_t{1} << 33;  // even near such an address, the upper half is never 0
 
 // Zeroes the addresses in the launch's parameters, so that launches that differ only in their addresses are equal.
 void zero_addresses(sass::LaunchValues& launch) {
@@ -24,7 +24,7 @@ void zero_addresses(sass::LaunchValues& launch) {
     if (at + sizeof value > launch.parameters.size()) return true;
     std::memcpy(&value, launch.parameters.data() + at, sizeof value);
     std::memset(launch.parameters.data() + at, 0, sizeof value);
-    return value < kLowestAddress;
+    return value < kFarAbove4GiB;
   });
 }
 

@@ -305,6 +305,15 @@ TEST_CASE("parameters of another launch are not used") {
   CHECK(launched.arguments().empty());
 }
 
+TEST_CASE("a word of up to 48 bits may be an address, as on Arm") {
+  Launched launched;
+  launched.parameters({{0, words({0xffff00001000})}, {8, words({0x1000000001000})}});
+  const auto arguments = launched.arguments();
+  REQUIRE(arguments.size() == 2);
+  CHECK(arguments[0].pointer == 0xffff00001000);
+  CHECK_FALSE(arguments[1].pointer);
+}
+
 TEST_CASE("a copy reaches past the end of the memory that it begins in") {
   Launched launched;
   session::Operation& copy = launched.operation();
