@@ -121,11 +121,12 @@ bool far_from_received(const Case& failed, Facts& facts) {
   if (!is(failed, Relation::unknown, facts)) return false;
   const Access& access = *failed.finding.access;
   if (access.from_memory || !access.address || !access.nearest) return false;
-  const std::uint64_t address = *access.address, begin = access.nearest->address, end = begin + access.nearest->bytes;
-  if (address >= begin && address < end) return false;
-  facts.add("address", fmt::format("{:#x}", address));
-  facts.add("gap", size_text(address < begin ? begin - address : address - end));
-  facts.add("side", address < begin ? "before the beginning" : "past the end");
+  const auto at = static_cast<std::int64_t>(*access.address);
+  const diagnose::Placement its = diagnose::where_in({at, at, 0}, access.nearest->address, access.nearest->bytes);
+  if (its.relation == Relation::inside) return false;
+  facts.add("address", fmt::format("{:#x}", *access.address));
+  facts.add("gap", size_text(its.distance));
+  facts.add("side", its.relation == Relation::before ? "before the beginning" : "past the end");
   facts.add("nearest", size_text(access.nearest->bytes));
   add_place(facts, "made", access.nearest->allocated, failed.report.working_directory);
   return true;

@@ -232,9 +232,8 @@ class RecordedMemory {
     for (const OperationArgument& each : given.arguments) {
       const session::Allocation* memory = each.where.allocation;
       if (memory == nullptr || (nearest != nullptr && nearest->where.allocation == memory)) continue;
-      const std::uint64_t end = memory->address + each.where.bytes;
-      const std::uint64_t away =
-          *access.address < memory->address ? memory->address - *access.address : *access.address - end;
+      const auto at = static_cast<std::int64_t>(*access.address);
+      const std::uint64_t away = where_in({at, at, 0}, memory->address, each.where.bytes).distance;
       if (away < least) {
         next = nearest == nullptr ? next : least;
         nearest = &each, least = away;

@@ -508,7 +508,8 @@ class OverrunBuilder {
     const auto last = static_cast<std::int64_t>(from_.access.end - 1);
     to.relation = where_in({first, last, 1}, from_.address, from_.bytes).relation;
     to.address = past_end() ? std::max(end(), from_.access.begin) : from_.access.begin;
-    to.distance = past_end() ? *to.address - end() : from_.address - from_.access.begin;
+    const auto at = static_cast<std::int64_t>(*to.address);
+    to.distance = where_in({at, at, 1}, from_.address, from_.bytes).distance;
   }
 
   void words() {
