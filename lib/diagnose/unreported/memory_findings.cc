@@ -502,7 +502,6 @@ class OverrunBuilder {
     to.kind = mode == RaceMode::write    ? sass::AccessKind::store
               : mode == RaceMode::atomic ? sass::AccessKind::atomic
                                          : sass::AccessKind::load;
-    to.parameter_byte = from_.access.parameter;
     // Each byte of the range is accessed by some thread.
     const auto first = static_cast<std::int64_t>(from_.access.begin);
     const auto last = static_cast<std::int64_t>(from_.access.end - 1);
