@@ -289,14 +289,14 @@ FailureOrder order_of(const Failure& failure) {
   return {is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure)};
 }
 
-Analysis analyse(const Session& session, const SameLine& same_line) {
+Analysis analyse(const Session& session, const SameLine& same_line, const CountedCalls& counted) {
   log_state(session);
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({NoteCode::launcher, note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
   std::ranges::stable_sort(analysis.failures, {}, order_of);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().evidence.grade();
-  analysis.reruns = join_reruns(session, analysis.failures, analysis.notes);
+  analysis.reruns = join_reruns(session, analysis.failures, analysis.notes, counted);
   analysis.vanished = vanished(analysis.reruns);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);

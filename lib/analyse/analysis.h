@@ -50,7 +50,7 @@ FailureOrder order_of(const Failure& failure);
 // did.
 bool knows_groups(const std::vector<const session::Process*>& processes);
 
-// Without `same_line`, each site counts as a separate line.
-Analysis analyse(const session::Session& session, const SameLine& same_line = {});
+// Without these functions, each site counts as a separate line.
+Analysis analyse(const session::Session& session, const SameLine& same_line = {}, const CountedCalls& counted = {});
 
 }  // namespace cudadiag::analyse

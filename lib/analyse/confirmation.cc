@@ -121,17 +121,21 @@ Key lead_key(const Failure& failure) {
 
 namespace {
 
-// Returns the number of the failing call at its site, counted from the start of the rerun. Calls made before the hook
-// began to read values are counted too. They have a different site, with the key `whole`, unless native stacks are not
-// recorded. `keys`: of the rerun.
-std::uint32_t ordinal_again(const Failure& again, const SiteKeys& keys, Key whole) {
-  const session::Operation& failing = *again.candidates.front().operation;
-  std::uint64_t ordinal = failing.site_ordinal;
-  if (!is_hooked(again) || whole == keys.of_site(failing.site)) return static_cast<std::uint32_t>(ordinal);
-  const auto& record = again.process->record;
-  for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
-    if (keys.of_site(site) == whole) ordinal += record.sites[site - 1].operations;
+// Returns the sites of the failing call's code: its own, and those of calls that were made before the hook began to
+// read values. They have the key `whole`, unless native stacks are not recorded. `keys`: of the rerun.
+std::vector<std::uint32_t> sites_again(const Failure& again, const SiteKeys& keys, Key whole) {
+  std::vector<std::uint32_t> sites = {again.candidates.front().operation->site};
+  if (!is_hooked(again) || whole == keys.of_site(sites.front())) return sites;
+  for (std::uint32_t site = 1; site <= again.process->record.sites.size(); ++site) {
+    if (keys.of_site(site) == whole) sites.push_back(site);
   }
+  return sites;
+}
+
+// Returns the number of the failing call at its sites, counted from the start of the rerun.
+std::uint32_t ordinal_again(const Failure& again, const std::vector<std::uint32_t>& sites) {
+  std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
+  for (std::size_t i = 1; i < sites.size(); ++i) ordinal += again.process->record.sites[sites[i] - 1].operations;
   return static_cast<std::uint32_t>(ordinal);
 }
 
@@ -162,7 +166,7 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     const std::uint32_t site = candidate.operation->site;
     if (!is_of_code(site)) continue;
     const auto [ordinal, is_new] = ordinals.try_emplace(keys.of_site(site), 0);
-    if (is_new) ordinal->second = ordinal_again(again, keys_again, ordinal->first);
+    if (is_new) ordinal->second = ordinal_again(again, sites_again(again, keys_again, ordinal->first));
     if (candidate.operation->site_ordinal == ordinal->second) very_calls.push_back(candidate);
     found.candidates.push_back(candidate);
   }
@@ -210,18 +214,22 @@ bool expects_dump(const session::ProcessRecord& record) {
   return session::awaited_core_dump(record) || session::left_core_dump(record);
 }
 
-constexpr const char* kSomeCall = "this line's operation";
-
-// Returns "call 20 of this line (call 50 in the first run)". `first`: the calls of one line that may have failed in the
-// first run. `complete`: all such calls are in `first`. `failure`: from a rerun.
-std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
+// Returns "call 20 of this line (call 50 in the first run)". `first`: the calls of one line of `process` that may have
+// failed in the first run. `complete`: all such calls are in `first`. `failure`: from a rerun.
+std::string which_call(const session::Process& process, const std::vector<Candidate>& first, bool complete,
+                       const Failure& failure, const CountedCalls& counted) {
   const Candidate& again = failure.candidates.front();
+  const std::uint32_t site = first.front().operation->site;
   const bool is_replay = again.operation->replay != 0;
-  const std::uint32_t number =
-      is_replay ? again.operation->replay : ordinal_again(failure, SiteKeys(failure.process->record), site);
-  if (number == 0) return kSomeCall;
+  const auto sites = sites_again(failure, SiteKeys(failure.process->record), SiteKeys(process.record).of_site(site));
+  const std::uint32_t number = is_replay ? again.operation->replay : ordinal_again(failure, sites);
+  const std::string what = is_replay              ? "of the graph"
+                           : is_compiled(failure) ? "with this stack"
+                           : counted              ? counted(process, site, *failure.process, sites)
+                                                  : "of this line";
+  if (number == 0 || what.empty()) return "a call from the same code";
   const char* word = is_replay ? "replay" : "call";
-  const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
+  const std::string call = fmt::format("{} {} {}", word, number, what);
   if (!complete) return call;
   const auto [least, most] = std::minmax_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
@@ -267,7 +275,7 @@ std::string denied(const session::Pass& pass) {
 
 }  // namespace
 
-bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
+bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, const CountedCalls& counted) {
   // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.evidence.is_guess()) return false;
@@ -283,8 +291,8 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   const std::size_t candidates = failure.candidates.size() + failure.unlisted;
   const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
   if (again.evidence.proves()) {
-    const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
-    const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
+    const std::string which =
+        other_way ? "this line's operation" : which_call(*failure.process, kept, failure.unlisted == 0, again, counted);
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error)};
     if (other_way) failure.evidence.add("in the rerun, libraries reached the operation by a different path");

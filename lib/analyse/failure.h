@@ -113,4 +113,8 @@ struct Failure {
 // supplies it, because the answer needs symbols.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
+// A function that returns what a call's number counts, as diagnose::counted_calls() does. It needs symbols, too.
+using CountedCalls = std::function<std::string(const session::Process& shown, std::uint32_t shown_site,
+                                               const session::Process& of, const std::vector<std::uint32_t>& sites)>;
+
 }  // namespace cudadiag::analyse

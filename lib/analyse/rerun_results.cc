@@ -269,13 +269,14 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
 // Confirms failures of the first run that match failures of the rerun, `again`. Copies the best match to `judged`.
 // Returns false if none matches.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::span<Failure> failures,
-                 const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
+                 const std::vector<Process>& processes, const std::vector<Failure>& again, const CountedCalls& counted,
+                 Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
   const Failure* known = nullptr;
   for (std::size_t i = 0; i < failures.size(); ++i) {
     if (!is_asynchronous(failures[i].kind)) continue;
     for (std::size_t j = 0; j < again.size(); ++j) {
-      if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j], pass)) continue;
+      if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j], pass, counted)) continue;
       if (known == nullptr || again[j].evidence.grade() < known->evidence.grade()) known = &again[j];
       break;
     }
@@ -309,7 +310,7 @@ bool ended_in_dump(const session::Pass& pass, const std::vector<Process>& proces
 }
 
 Rerun judge(const session::Pass& pass, const session::Pass& record, const std::vector<Process>& first,
-            const std::vector<Process>& processes, std::span<Failure> failures) {
+            const std::vector<Process>& processes, std::span<Failure> failures, const CountedCalls& counted) {
   Rerun rerun;
   rerun.end = ending(pass.end);
   rerun.other_text =
@@ -337,7 +338,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
     return rerun;
   }
   rerun.failure = again.front();
-  const bool known = confirm_all(pass, first, failures, processes, again, *rerun.failure);
+  const bool known = confirm_all(pass, first, failures, processes, again, counted, *rerun.failure);
   const bool proven = rerun.failure->evidence.proves();
   rerun.disturbed = rerun.traced && !known;
   if (!known && !proven && !rerun.gave_up && !rerun.traced) {
@@ -416,13 +417,13 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
 }
 
 std::vector<Rerun> join_reruns(const session::Session& session, std::vector<Failure>& failures,
-                               std::vector<Note>& notes) {
+                               std::vector<Note>& notes, const CountedCalls& counted) {
   std::vector<Rerun> reruns;
   const std::size_t own = failures.size();
   const std::vector<Failure> as_first_run = failures;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     Rerun rerun = judge(session.manifest.passes[i + 1], session.manifest.passes.front(), session.processes,
-                        session.reruns[i], std::span(failures).first(own));
+                        session.reruns[i], std::span(failures).first(own), counted);
     if (rerun.outcome == Rerun::Outcome::other && !rerun.disturbed &&
         !replace_unseen(rerun, std::span(failures).first(own))) {
       add_other(rerun, as_first_run, session, failures);

@@ -62,7 +62,7 @@ enum class Vanished {
 // Evaluates session.reruns, and returns a result for each. Merges them into `failures`, which contains the failures of
 // the record pass. If a rerun fails at a different operation, its failure is added as a separate one.
 std::vector<Rerun> join_reruns(const session::Session& session, std::vector<Failure>& failures,
-                               std::vector<Note>& notes);
+                               std::vector<Note>& notes, const CountedCalls& counted);
 
 Vanished vanished(const std::vector<Rerun>& reruns);
 
@@ -85,7 +85,7 @@ bool shares_code(const Failure& failure, const Failure& again);
 std::string rewritten_of(const Failure& failure, const session::Pass& pass);
 
 // If `again` shows that `failure` recurred in the rerun `pass`, updates `failure` and returns true.
-bool confirm(Failure& failure, const Failure& again, const session::Pass& pass);
+bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, const CountedCalls& counted);
 
 // Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program behaves
 // differently from run to run, or fewer operations of the first run had finished than its recording suggests. Does

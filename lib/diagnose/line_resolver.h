@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
@@ -33,10 +34,14 @@ using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(co
 // `symbolizer` must outlive the result.
 ResolveSite located_by(symbolize::Symbolizer& symbolizer);
 
-// Returns whether another call site of the same kernel is on the same line, as in a loop that the compiler unrolled. If
-// so, the line has more calls than this site.
-bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
-                 const symbolize::Location& line);
+// Returns what the number of a call counts, in the words that follow "call 3": "of this line" if the line has no other
+// call site, "from train.py:9" for the nearest caller in the user's code through which no other site of the line and
+// kernel is reached, or "with this stack". Empty if several threads have this stack, because each counts its own calls.
+// `sites`: those of `process` whose calls are counted together. The report shows the line of `shown_site` in `shown`.
+std::string counted_calls(symbolize::Symbolizer& symbolizer, const session::Process& shown, std::uint32_t shown_site,
+                          const session::Process& process, const std::vector<std::uint32_t>& sites);
+// `symbolizer` must outlive the function.
+analyse::CountedCalls counted_calls_by(symbolize::Symbolizer& symbolizer);
 
 // Returns a function that tells whether two call sites are on the same line. `symbolizer` must outlive the function.
 analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);

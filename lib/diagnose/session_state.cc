@@ -26,7 +26,7 @@ const symbolize::ToolResults& SessionState::results() {
 
 const analyse::Analysis& SessionState::analysis() {
   if (!analysis_) {
-    analysis_ = analyse::analyse(session_, same_line_by(symbolizer_));
+    analysis_ = analyse::analyse(session_, same_line_by(symbolizer_), counted_calls_by(symbolizer_));
     weigh();
   }
   return *analysis_;

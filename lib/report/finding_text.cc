@@ -190,21 +190,16 @@ class FindingText {
       return fmt::format("node {}/{}", node.index, node.of);
     }
     if (!finding_.location.called_from.empty()) return "";  // code called from that line may launch in a loop
-    const bool has_line = finding_.location.line > 0;
     const std::size_t calls = diagnose::calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // We do not know the lines of unlisted operations.
-      if (finding_.unlisted == 0) {
-        return has_line ? fmt::format("one of {} calls of this line", diagnose::thousands(calls))
-                        : fmt::format("one of {} calls of this function", diagnose::thousands(calls));
-      }
+      if (finding_.unlisted == 0) return fmt::format("one of {} possible calls", diagnose::thousands(calls));
       if (finding_.evidence.proves()) return "";
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
-    if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
+    if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->counted.empty()) return "";
     if ((finding_.backward && finding_.backward->leads) || finding_.thread_start || finding_.compiled) return "";
-    const std::string number = diagnose::thousands(*finding_.launch->site_ordinal);
-    return has_line ? fmt::format("call {} of this line", number) : fmt::format("call {} of this function", number);
+    return fmt::format("call {} {}", diagnose::thousands(*finding_.launch->site_ordinal), finding_.launch->counted);
   }
 
   // The title gives only the file's name.

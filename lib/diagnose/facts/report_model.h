@@ -75,8 +75,7 @@ struct Launch {
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
-  // The line has other call sites, so site_ordinal does not count all calls of the line.
-  bool shares_line = false;
+  std::string counted;  // what site_ordinal counts (line_resolver.h); empty if that cannot be said
   std::uint32_t thread = 0;
   bool by_hooks = false;                 // recorded by hooks, not by CUPTI
   std::optional<NodeNumber> graph_node;  // `operation` and `kernel` describe this node, other members the launch

@@ -174,7 +174,8 @@ class FindingBuilder {
     fold({located(site.line.location), launch, candidate.because, candidate.nodes, kernels_of(candidate)});
     if (finding_.launch) return;
     finding_.launch = launch;
-    finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
+    const std::uint32_t issuer = candidate.operation->site;
+    finding_.launch->counted = counted_calls(symbolizer_, process_, issuer, process_, {issuer});
     lead_with_site(std::move(site));
     if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
     if (finding_.thread_start) relate_start(*finding_.thread_start);
@@ -186,7 +187,7 @@ class FindingBuilder {
     // True if all candidates are nodes in the same launch of a graph.
     const bool of_nodes = first.node != nullptr && failure_.has_one_operation();
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
-      finding_.evidence.add(fmt::format("the {} is known, but not which of its {} launches failed",
+      finding_.evidence.add(fmt::format("the {} is known, but not which of {} launches failed",
                                         finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
     const std::string range = range_of_calls();
@@ -207,7 +208,7 @@ class FindingBuilder {
       const session::Operation& operation = *all[i].operation;
       if (operation.site != first.site || operation.site_ordinal != first.site_ordinal + i) return "";
     }
-    const bool known = first.site_ordinal != 0 && finding_.launch && !finding_.launch->shares_line;
+    const bool known = first.site_ordinal != 0 && finding_.launch && finding_.launch->counted.starts_with("of this");
     return known ? fmt::format(", calls {} to {}", thousands(first.site_ordinal),
                                thousands(first.site_ordinal + all.size() - 1))
                  : "";

@@ -36,18 +36,19 @@ def _sleeper(text):
 
 
 def what_was_recorded_without_some_stacks_is_proven_as_well(machine):
-    programs = ((AGAIN, program("ten_launches.py")),
-                ("fault kernel=scale nth=3 code=700", [machine.build / "targets/third_of_ten"]))
-    for plan, command in programs:
+    # Without the stacks of its language, a program has no line.
+    programs = ((AGAIN, program("ten_launches.py"), ("of this line", "with this stack")),
+                ("fault kernel=scale nth=3 code=700", [machine.build / "targets/third_of_ten"], ("of this kernel", "of this line")))
+    for plan, command, counted in programs:
         machine.plan(plan)
-        for option in ("--no-native-stacks", "--no-python-stacks"):
+        for option, what in zip(("--no-native-stacks", "--no-python-stacks"), counted):
             said = rerun(machine, *command, options=[option]).stderr
             expect_in("confirmed by a rerun", said, f"message with {option}")
             report = machine.report()
             expect(outcomes(report), [("record", "bracketed"), ("confirm", "proven")], "passes with " + option)
             grade, because = evidence(report)
             expect(grade, "proven", "grade with " + option)
-            expect_in(" of this line ran alone on the GPU and failed", because, "because")
+            expect_in(f" {what} ran alone on the GPU and failed", because, "because")
         machine.run(*command, options=["--no-native-stacks"])
         expect_success(bisect(machine, "--launch", "3"))
         expect(outcomes(machine.report())[1:], [("confirm", "proven")], "passes of bisect")
@@ -221,6 +222,31 @@ def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(ma
     expect_in("in a rerun, call 7 of this line (call 3 in the first run) ran alone", " ".join(rest.split()), "Known")
     launch = machine.report()["findings"][0]["launch"]
     expect((launch["site_ordinal"], launch["stream_ordinal"]), (None, None), "the call's numbers")
+
+
+def call_is_counted_from_the_caller_if_its_line_has_several(machine):
+    file = machine.folder / "callers.py"
+    file.write_text(f"""import sys; sys.path.insert(0, {str(HERE / "programs")!r})
+import cuda
+cuda.start()
+(add, parameters), (scale, _), stream = cuda.kernel("add"), cuda.kernel("scale"), cuda.stream()
+def issue(launch):
+    launch(stream, parameters, None)
+if sys.argv[1] == "callers":
+    issue(add)
+    for launch in add, scale, add:
+        issue(launch)
+else:
+    for launch in add, scale, add:
+        issue(launch)
+sys.exit(3 if cuda.driver.cuStreamSynchronize(stream) else 0)
+""")
+    for shape, nth, words in (("callers", 3, "call 2 of this kernel from callers.py:10"),
+                              ("kernels", 2, "call 2 of this kernel on this line")):
+        machine.plan(f"fault kernel=add nth={nth} code=700")
+        result = rerun(machine, sys.executable, file, shape)
+        expect_in(words + "\n", result.stderr, shape)
+        expect_in(f"in a rerun, {words} ran alone on the GPU and failed", evidence(machine.report())[1], shape)
 
 
 def failure_that_comes_now_and_then_is_caught_by_repeating(machine):

@@ -252,6 +252,25 @@ TEST_CASE("a failure that 20 reruns did not reproduce needs a core dump of the r
   }
 }
 
+TEST_CASE("the number of a call counts the calls of its line only if the line has no other call site") {
+  const auto counted = [](const auto& change) {
+    session::Session session = session_of({process()});
+    session::ProcessRecord& record = session.processes[0].record;
+    record.sites[0].kind = wire::operation::Kind::kernel;
+    record.sites.push_back(record.sites[0]);
+    record.sites[2].operations = 4;
+    record.python_stacks.push_back({{{1, 0}, {2, 0}}, false});  // program.py:3, called from program.py:7
+    change(record, record.sites[2]);
+    return report_of(session, {failure_of(session.processes[0], 1)}).findings.at(0).launch->counted;
+  };
+  CHECK(counted([](auto&, auto& other) { other.python = 2; }) == "of this line");
+  CHECK(counted([](auto&, auto& other) { other.function = 0; }) == "of this kernel on this line");
+  CHECK(counted([](auto&, auto& other) { other.python = 3; }) == "with this stack");
+  CHECK(counted([](auto& record, auto&) { record.sites[0].python = 3; }) == "from program.py:7");
+  CHECK(counted([](auto&, auto& other) { other.thread = 1; }).empty());
+  CHECK(counted([](auto& record, auto& other) { other.python = 2, record.dropped_sites = 1; }) == "with this stack");
+}
+
 TEST_CASE("candidates on one line are merged, and the reason says that the line is known") {
   const session::Session session = session_of({process()});
   const Diagnosis report = report_of(session, {failure_of(session.processes[0], 3)});
@@ -261,7 +280,7 @@ TEST_CASE("candidates on one line are merged, and the reason says that the line 
   CHECK(finding.candidates[0].because == "next in line (3 launches on this line, calls 11 to 13)");
   const std::string text = report::write_text(report, {.verbosity = report::Verbosity::verbose});
   CHECK(text.find("program.py:3, launch (scale): next in line (3 launches on this line, calls 11 to 13)") != text.npos);
-  CHECK(finding.evidence == "markers; the line is known, but not which of its 3 launches failed");
+  CHECK(finding.evidence == "markers; the line is known, but not which of 3 launches failed");
 }
 
 TEST_CASE("a proven line has the number of the replay only if that is known") {

@@ -49,6 +49,7 @@ Diagnosis python_report() {
   launch.process_ordinal = 90210;
   launch.stream_ordinal = 90210;
   launch.site_ordinal = 1847;
+  launch.counted = "of this line";
   launch.thread = 4711;
   finding.launch = launch;
   finding.stack.python = {{"/home/u/train.py", 41, "forward", true},
