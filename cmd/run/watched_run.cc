@@ -239,6 +239,7 @@ class WatchedRun {
 
   const session::ProcessEnd& end() const { return target_->end(); }
   bool found_any() const { return report_->findings(); }
+  bool has_failed() const { return report_->failed(); }
   // Returns true if a process that used a GPU was not recorded or checked.
   bool is_void() const { return recording_.is_void(); }
   // Returns true if cudadiag sent this signal to the target.
@@ -275,7 +276,7 @@ class WatchedRun {
     if (::poll(&output, 1, 0) > 0) {
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     }
-    if (found_any() && options_.error_exit_status) std::_Exit(*options_.error_exit_status);
+    if (has_failed() && options_.error_exit_status) std::_Exit(*options_.error_exit_status);
     launch::exit_like(ended);
   }
 
@@ -396,18 +397,18 @@ int run(const RunOptions& given) {
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   for (const std::string& sentence : supervise::doubtful_lines(options.recording.watch, command)) say(sentence);
   session::ProcessEnd end;
-  bool found_any = false, is_void = false, sent_from_here = false;
+  bool has_failed = false, is_void = false, sent_from_here = false;
   {
     WatchedRun watched(options);
     if (const auto status = watched.start()) return *status;
     watched.wait();
     watched.finish();
     end = watched.end();
-    found_any = watched.found_any();
+    has_failed = watched.has_failed();
     is_void = watched.is_void();
     sent_from_here = end.signal && watched.sent(*end.signal);
   }
-  if ((found_any || is_void) && options.error_exit_status) return *options.error_exit_status;
+  if ((has_failed || is_void) && options.error_exit_status) return *options.error_exit_status;
   if (end.signal && !sent_from_here && options.verbosity != report::Verbosity::quiet) print_signal(*end.signal);
   launch::exit_like(end);
 }

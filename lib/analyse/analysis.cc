@@ -202,6 +202,10 @@ void add_stalls(const Session& session, const Process& process, Analysis& analys
   }
 }
 
+bool was_interrupted(const Failure& failure) {
+  return failure.hang && failure.hang->stall != nullptr && failure.hang->stall->interrupted;
+}
+
 void look_at(const Session& session, const Process& process, const SameLine& same_line, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
@@ -305,6 +309,9 @@ Analysis analyse(const Session& session, const SameLine& same_line, const Counte
   auto goes_on = outlived(session.manifest.outlived_by);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
+    if (std::ranges::all_of(analysis.failures, was_interrupted))
+      leave_open(analysis, Note{NoteCode::interrupted_at_work,
+                                "work that a signal interrupted had not finished, but it may only be slow"});
     if (goes_on) analysis.notes.push_back(std::move(*goes_on));
     return analysis;
   }

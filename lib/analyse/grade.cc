@@ -30,6 +30,7 @@ constexpr Row kRows[] = {
     {Fact::contradicted, Weight::doubts, Grade::inferred},
     {Fact::went_on, Weight::doubts, Grade::inferred},
     {Fact::may_be_handled, Weight::doubts, Grade::suspected},
+    {Fact::may_be_slow, Weight::doubts, Grade::suspected},
     {Fact::place_lost, Weight::doubts, Grade::suspected},
     {Fact::context, Weight::says, Grade::suspected},
 };

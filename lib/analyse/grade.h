@@ -45,6 +45,7 @@ enum class Fact {
   contradicted,    // a rerun failed elsewhere
   went_on,         // parts of the program continued after the error
   may_be_handled,  // the program may have handled the error and ended for another reason
+  may_be_slow,     // the work was interrupted, and may have finished later
   place_lost,      // the record of the place is lost
 
   context,

@@ -232,6 +232,7 @@ std::optional<Failure> hang_again(const session::Process& process, const session
   failure.process = &process;
   failure.evidence.add(stall.certain && stall.operations.size() == 1 ? Fact::one_running : Fact::several_running);
   for (const std::string& clause : stall.because) failure.evidence.add(clause);
+  if (stall.interrupted) failure.evidence.add(Fact::may_be_slow, "it was interrupted, so it may only be slow");
   const IssueOrder order(record);
   for (const session::Operation& operation : stall.operations) {
     failure.candidates.push_back({&operation, "it may be the unfinished operation", order.ordinal(operation)});

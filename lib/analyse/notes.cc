@@ -12,7 +12,7 @@
 namespace cudadiag::analyse {
 namespace {
 
-constexpr base::Words<NoteCode, 65> kWords = {{
+constexpr base::Words<NoteCode, 66> kWords = {{
     {NoteCode::other, "other"},
     {NoteCode::arguments_not_read, "arguments-not-read"},
     {NoteCode::copies_unchecked, "copies-unchecked"},
@@ -51,6 +51,7 @@ constexpr base::Words<NoteCode, 65> kWords = {{
     {NoteCode::streams_dropped, "streams-dropped"},
     {NoteCode::cut_off, "cut-off"},
     {NoteCode::error_handled, "error-handled"},
+    {NoteCode::interrupted_at_work, "interrupted-at-work"},
     {NoteCode::killed_at_work, "killed-at-work"},
     {NoteCode::launcher, "launcher"},
     {NoteCode::mps, "mps"},

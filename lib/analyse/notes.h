@@ -53,6 +53,7 @@ enum class NoteCode : std::uint8_t {
   // Events during a run, and how the run ended.
   cut_off,  // another process ended, and this one was cut off while working
   error_handled,
+  interrupted_at_work,
   killed_at_work,
   launcher,
   mps,

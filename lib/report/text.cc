@@ -194,22 +194,38 @@ Suggestion rerun_for_earlier_work(const Prospects& known) {
   return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + known.writes();
 }
 
+// Returns the command that runs the program again with this option. Leaves out the options of the first run that are
+// about reruns, or may contradict it.
+std::string run_with(const diagnose::Diagnosis& report, const std::string& option) {
+  constexpr std::string_view kKept[] = {"--user-code=",       "--not-user-code=", "--no-python-stacks",
+                                        "--no-native-stacks", "--full-log",       "--error-exitcode="};
+  std::vector<std::string> options = report.options;
+  std::erase_if(options, [&](const std::string& each) {
+    return std::ranges::none_of(kKept, [&](std::string_view kept) { return each.starts_with(kept); });
+  });
+  options.insert(options.begin(), "run");
+  return diagnose::record_command(options, report.command, report.input_read, option);
+}
+
 Suggestion more_attempts(const Prospects& known) {
   if (!known.may_rerun || !known.report.may_come_back) return std::nullopt;
   if (!known.report.was_repeated) {
     return fmt::format("{}  # {} a rerun{}", known.bisect(diagnose::kRepeat), known.cost(), known.writes());
   }
   if (known.report.asked_for_dump) return std::nullopt;
-  // Most other options contradict --once, or are about reruns.
-  constexpr std::string_view kKept[] = {"--user-code=",       "--not-user-code=", "--no-python-stacks",
-                                        "--no-native-stacks", "--full-log",       "--error-exitcode="};
-  std::vector<std::string> options = known.report.options;
-  std::erase_if(options, [&](const std::string& option) {
-    return std::ranges::none_of(kKept, [&](std::string_view kept) { return option.starts_with(kept); });
-  });
-  options.insert(options.begin(), "run");
-  return diagnose::record_command(options, known.report.command, known.report.input_read, "--once") +
-         "  # a GPU core dump, if it fails";
+  return run_with(known.report, "--once") + "  # a GPU core dump, if it fails";
+}
+
+Suggestion dump_of_long_work(const Prospects& known) {
+  constexpr double kLeast = 60;
+  const diagnose::Diagnosis& report = known.report;
+  const auto& hang = known.answer.hang;
+  if (!hang || !hang->interrupted || report.command.empty() || report.is_one_rank || !report.foreign.empty()) {
+    return std::nullopt;
+  }
+  const std::string seconds = fmt::format("{:.0f}", std::max(kLeast, 10 * hang->seconds));
+  return fmt::format("{}  # shows what it does, if it takes {} s",
+                     run_with(report, fmt::format("--hang-after {} --on-hang=dump", seconds)), seconds);
 }
 
 Suggestion rerun_for_tensor_names(const Prospects& known) {
@@ -265,8 +281,9 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
                    report.exposed.empty();
   known.sanitizes = options.sanitizes;
   known.session = options.is_latest ? "" : report.session;
-  for (const auto suggest : {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts,
-                             rerun_for_tensor_names, rerun_for_executing_line, status_of_work, rerun_under_sanitizer}) {
+  for (const auto suggest :
+       {rerun_for_proof, dump_of_next_run, rerun_for_earlier_work, more_attempts, rerun_for_tensor_names,
+        rerun_for_executing_line, dump_of_long_work, status_of_work, rerun_under_sanitizer}) {
     if (const Suggestion command = suggest(known)) section.lines.push_back(*command);
   }
   if (!verbose) {

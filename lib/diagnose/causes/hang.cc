@@ -69,11 +69,14 @@ void add_way_to_threads(const Case& failed, Facts& facts) {
   } else if (failed.is_one_rank) {
     facts.add("way", "cudadiag run --once --hang-after SECONDS in front of each rank's command shows it");
   } else if (failed.hang().stall) {
-    facts.add("way", "--hang-after SECONDS --on-hang=dump shows it");
+    facts.add("way", "cudadiag run --hang-after SECONDS --on-hang=dump -- COMMAND shows it");
   } else {
     facts.add("way", "cudadiag bisect shows it");
   }
 }
+
+// An interruption proves no hang, so the rules after this one do not apply.
+bool interrupted(const Case& failed, Facts&) { return failed.hang().interrupted; }
 
 bool dump_begun(const Case& failed, Facts&) { return failed.dump_begun; }
 
@@ -153,6 +156,12 @@ const std::vector<Rule>& hang_rules() {
                "put sends and receives that belong together between ncclGroupStart and ncclGroupEnd "
                "(torch.distributed.batch_isend_irecv)"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/p2p.html"},
+      {.id = "interrupted-at-work",
+       .when = interrupted,
+       .texts = {"the work had not finished when the program was interrupted; it may only be slow, or never finish"},
+       .fix = {"if it should take less time, find out what it does then: cudadiag run --hang-after SECONDS "
+               "--on-hang=dump -- COMMAND"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#asynchronous-concurrent-execution"},
       {.id = "all-ranks-in-collective",
        .sure = Sure::often,
        .when = ranks_alike,

@@ -351,9 +351,11 @@ class FindingBuilder {
     found.stall = static_cast<std::size_t>(&stall - stalls.data());
     found.ended_after = stall.ended_after;
     found.interrupted = stall.interrupted;
-    finding_.text = stall.interrupted
-                        ? "Work on the GPU did not finish, and a signal asked the program to end."
-                        : "While the program ran, work on the GPU was unfinished for far longer than usual.";
+    if (stall.interrupted) finding_.title = "interrupted";
+    finding_.text =
+        stall.interrupted
+            ? "Work on the GPU had not finished when a signal asked the program to end. It may only be slow."
+            : "While the program ran, work on the GPU was unfinished for far longer than usual.";
     if (stall.ended_after) {
       finding_.evidence.add(fmt::format("it finished on its own after {}", duration(*stall.ended_after)));
     }

@@ -3,6 +3,7 @@ and about ordinary work."""
 
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -125,7 +126,7 @@ def _waits_for(seconds):
 def _begin(machine, name, at_signal=()):
     machine.plan(HOLD)
     folder = machine.folder / name
-    return machine.start(*machine.command("run", "-o", folder, "--json", f"{folder}.json", "--",
+    return machine.start(*machine.command("run", "-o", folder, "--json", f"{folder}.json", "--error-exitcode=9", "--",
                                           machine.build / "targets/stalls", "events", *at_signal),
                          start_new_session=True)
 
@@ -169,9 +170,14 @@ def interrupted_hang_is_a_finding_with_its_line(machine):
         code, err, report = _interrupt(machine, run, name, **options)
         expect(code, status, f"{name}: status, with {err}")
         expect_in(f"cudadiag: interrupted while spin (stalls.cc:{where[1]}) had been running for ", err, name)
-        expect((report["verdict"], len(report["findings"])), ("cuda_failure", 1), name)
-        finding = report["findings"][0]
+        expect((report["verdict"], report["notes"][0]["code"]), ("inconclusive", "interrupted-at-work"), name)
+        (finding,) = report["findings"]
         hang = finding["hang"]
+        expect(finding["evidence"]["grade"], "suspected", name)
+        expect_in(" interrupted ", machine.cudadiag("list", "-o", machine.folder / name).stdout, f"{name}: listed result")
+        expect_in("it may only be slow", finding["cause"]["text"], name)
+        shown = machine.cudadiag("report", "-o", machine.folder / name).stdout
+        assert re.search(r"cudadiag run --error-exitcode=9 --hang-after \d\d --on-hang=dump -- \S+/targets/stalls events ", shown), shown
         expect((finding["kind"], hang["interrupted"], hang["while_running"], hang["ended_after"]),
                ("hang", True, False, None), f"{name}: kind of finding")
         expect((_place(finding["location"]), hang["seconds"] > 5), (where, True), f"{name}: line, and time in {hang}")

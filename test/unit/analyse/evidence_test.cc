@@ -31,7 +31,7 @@ TEST_CASE("a grade follows from the facts and their order") {
     is(Grade::suspected, {Fact::rule, doubt});  // a doubt never raises a grade
     is(Grade::suspected, {doubt});
   }
-  for (const Fact doubt : {Fact::may_be_handled, Fact::place_lost}) {
+  for (const Fact doubt : {Fact::may_be_handled, Fact::may_be_slow, Fact::place_lost}) {
     is(Grade::suspected, {Fact::returned, doubt});
     is(Grade::suspected, {Fact::returned, doubt, Fact::went_on});
   }

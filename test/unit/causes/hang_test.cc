@@ -43,6 +43,15 @@ TEST_CASE("kernels that wait for other ranks are recognised by name") {
   CHECK(id_of(standing_at(Work::kernel)) == "none");  // the kernel is not known
 }
 
+TEST_CASE("work that was interrupted may only be slow, but what a stream waits for is a fact") {
+  Failed failed = standing_at(Work::kernel, "spin(int*)");
+  failed.finding.hang->interrupted = true;
+  CHECK(id_of(failed) == "interrupted-at-work");
+  failed = waiting_for(WaitsFor::value, "until the word at 0x10 equals 1");
+  failed.finding.hang->interrupted = true;
+  CHECK(id_of(failed) == "value-never-written");
+}
+
 TEST_CASE("facts about the job's ranks count for more than the kernel's name") {
   Failed failed =
       standing_at(Work::kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
