@@ -150,6 +150,9 @@ std::string nothing_to_narrow(const session::Session& session, diagnose::Session
                                    : "a rerun would add nothing: it is only of use if --hang-after ended the first run";
     }
     if (session.processes.empty()) return "a rerun would add nothing: no recording of a process could be read";
+    const bool pending = std::ranges::any_of(
+        analysis.notes, [](const analyse::Note& note) { return note.code == analyse::NoteCode::killed_at_work; });
+    if (pending) return "no GPU work is known to have failed; to wait for all of it: cudadiag bisect --window all";
     return "a rerun would add nothing: this session has no failed GPU work, and no race for which a rerun could name "
            "the tensors";
   }

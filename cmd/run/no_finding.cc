@@ -11,6 +11,7 @@
 #include "diagnose/unreported/findings.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
+#include "report/writers.h"
 #include "run/gpu_checks.h"
 #include "run/watched_run.h"
 #include "terminal.h"
@@ -49,11 +50,13 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
 // SIGPIPE is not a failure: it is how a program that writes to `| head` normally ends.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
-void print_no_failure(const diagnose::Diagnosis& report) {
+void print_no_failure(const diagnose::Diagnosis& report, bool is_kept) {
   const std::string handled = handled_calls(report.notes);
   if (report.verdict == analyse::Verdict::inconclusive) {
     const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
-    return say("cannot tell whether CUDA failed" + why + handled);
+    const bool may_wait = is_kept && report::crashed_at_work(report);
+    return say("cannot tell whether CUDA failed" + why + handled +
+               (may_wait ? "; to find out: cudadiag bisect --window all" : ""));
   }
   say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended the program") +
       handled);
@@ -87,7 +90,7 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   const bool none = processes.empty();
   if (none && recording.is_void()) return true;  // the reason has been printed
   if (options.verbosity == report::Verbosity::quiet) return false;
-  if (!none && failed(end.end)) return print_no_failure(report), false;
+  if (!none && failed(end.end)) return print_no_failure(report, recording.keeps_session()), false;
   if (!none) return false;
   // A program without a GPU gets no message, unless it failed, or the user asks about its races or for details.
   const bool wanted = options.print_no_race || options.verbosity == report::Verbosity::verbose;

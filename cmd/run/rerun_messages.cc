@@ -161,7 +161,10 @@ void print_end(const RerunEnded& rerun, const std::string& what) {
 
 void print_confirmed(const RerunEnded& rerun, const std::string& isolated) {
   const session::Pass& pass = rerun.pass();
-  const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
+  std::string what(pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome));
+  if (!pass.cut_short && rerun.judged().outcome == RerunOutcome::did_not_fail && rerun.judged().end.bad) {
+    what = fmt::format("no GPU work failed, but it ended with {}", rerun.judged().end.text);
+  }
   const std::uint64_t waits = rerun.judged().waits;
   say(fmt::format("rerun {}: {}, after {}; waited for {}", rerun.session.reruns.size(), what,
                   diagnose::duration(pass.seconds), report::counted(waits, "operation")));

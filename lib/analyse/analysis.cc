@@ -80,6 +80,24 @@ const Process* ended_first(const Session& session, const Process& process) {
   return first == session.processes.end() ? nullptr : &*first;
 }
 
+// Returns whether a rerun waited for each operation, none failed, and the same signal ended a process of it.
+bool crashed_without_work(const Session& session, const Ending& end, const std::vector<Rerun>& reruns) {
+  const auto finished = [](const Process& process) { return unfinished_operations(process.record) == 0; };
+  for (std::size_t i = 0; i < reruns.size(); ++i) {
+    const Rerun& rerun = reruns[i];
+    const bool waited = session.manifest.passes[i + 1].waits == kEveryOperation && rerun.waits > 0 && !rerun.gave_up;
+    const bool same_end = std::ranges::any_of(session.reruns[i], [&](const Process& process) {
+      const Ending own = own_ending(process);
+      return own.signal == end.signal || (!own.known && rerun.end.signal == end.signal);
+    });
+    if (rerun.outcome == Rerun::Outcome::did_not_fail && waited && same_end &&
+        std::ranges::all_of(session.reruns[i], finished)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A process may exit with a failure while GPU work is pending. That work may have failed or hung before any call could
 // report it.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
@@ -99,6 +117,13 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
     analysis.notes.push_back(
         {NoteCode::cut_off, fmt::format("{}; process {} had ended with {} while this one was working", text, first->pid,
                                         own_ending(*first).text)});
+    return;
+  }
+  const bool crashed = end.of_process && end.signal != 0 && !end.killed();
+  if (crashed && crashed_without_work(session, end, analysis.reruns)) {
+    analysis.notes.push_back({NoteCode::killed_at_work,
+                              text + "; in a rerun, all operations finished before the same signal: the crash is in "
+                                     "host code"});
     return;
   }
   std::string open = text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed";

@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t kOthersNamed = 2;
 constexpr std::size_t kUsualColumns = 80;  // narrower terminals need more lines for the same text
 // Side effects of a rerun by cudadiag bisect, without and with --isolated.
+constexpr const char* kAllOperations = "--window all";
 constexpr const char *kWrites = "; it can write files", *kIsIsolated = "; it changes no files";
 
 Section passes(const diagnose::Diagnosis& report) {
@@ -191,7 +192,7 @@ Suggestion rerun_for_earlier_work(const Prospects& known) {
   const bool refused = answer.kind == analyse::Kind::sync_error || answer.kind == analyse::Kind::unchecked_error;
   const bool unclear = answer.evidence.is_guess() && analyse::is_undocumented(answer.code);
   if (!known.first_rerun || !refused || !unclear) return std::nullopt;
-  return known.bisect("--window all") + "  # shows whether earlier GPU work failed" + known.writes();
+  return known.bisect(kAllOperations) + "  # shows whether earlier GPU work failed" + known.writes();
 }
 
 // Returns the command that runs the program again with this option. Leaves out the options of the first run that are
@@ -382,6 +383,16 @@ Section clean(const diagnose::Diagnosis& report, const TextOptions& options) {
   return section;
 }
 
+// Whether work failed that was pending at a crash.
+Section rerun_for_pending_work(const diagnose::Diagnosis& report, const TextOptions& options) {
+  Section section{.label = "Next", .wide = options.to_terminal ? Wide::wraps : Wide::stays};
+  if (!options.suggest_rerun || !crashed_at_work(report)) return section;
+  section.lines = {diagnose::bisect_command(options.is_latest ? "" : report.session, report.input_read,
+                                            report.rerun_options, kAllOperations) +
+                   "  # waits for each operation, which shows whether one fails" + kWrites};
+  return section;
+}
+
 Page empty_page(const TextOptions& options) {
   Page page;
   page.columns = options.columns > 40 ? static_cast<std::size_t>(options.columns) : 40;
@@ -403,6 +414,7 @@ Page page_before_fit(const diagnose::Diagnosis& report, const TextOptions& optio
   Page page = empty_page(options);
   if (report.findings.empty()) {
     if (options.say_clean) page.add(clean(report, options));
+    if (options.say_clean) page.add(rerun_for_pending_work(report, options));
     return page;
   }
   page.add(job_answer(report));
@@ -435,11 +447,25 @@ void fit(Page& page, const diagnose::Diagnosis& report, const TextOptions& optio
 
 }  // namespace
 
+bool crashed_at_work(const diagnose::Diagnosis& report) {
+  const bool crashed = std::ranges::any_of(report.processes, [](const diagnose::ProcessLine& process) {
+    return process.signal && !analyse::ending({std::nullopt, process.signal}).killed();
+  });
+  const bool may_rerun = report.foreign.empty() && report.passes.size() == 1 && !report.is_one_rank &&
+                         !report.session.empty() && !report.command.empty() &&
+                         diagnose::descriptor_in(report.command).empty();
+  return crashed && may_rerun && report.verdict == analyse::Verdict::inconclusive && !report.notes.empty() &&
+         report.notes.front().code == analyse::NoteCode::killed_at_work;
+}
+
 CleanVerdict clean_verdict(const diagnose::Diagnosis& report) {
   if (report.verdict == analyse::Verdict::inconclusive) {
     return {"cannot tell whether CUDA failed in this session",
             report.notes.empty() ? "" : base::printable(report.notes.front().text)};
   }
+  // A rerun has shown why a process was killed at work.
+  const auto explained = std::ranges::find(report.notes, analyse::NoteCode::killed_at_work, &analyse::Note::code);
+  if (explained != report.notes.end()) return {"no CUDA failure in this session", base::printable(explained->text)};
   const auto is_handled = [](const analyse::Note& note) { return note.code == analyse::NoteCode::error_handled; };
   const auto first = std::ranges::find_if(report.notes, is_handled);
   const bool any = first != report.notes.end();
@@ -461,7 +487,9 @@ std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptio
   Page& page = pages.emplace_back(empty_page(options));
   if (report.findings.empty()) page.add(job_answer(report));
   page.add(withheld(report));
-  page.add(report.findings.empty() ? clean(report, options) : passes(report));
+  if (report.findings.empty()) page.add(clean(report, options));
+  if (report.findings.empty()) page.add(rerun_for_pending_work(report, options));
+  if (!report.findings.empty() || report.passes.size() > 1) page.add(passes(report));
   add_run(page, report, options);
   return pages;
 }

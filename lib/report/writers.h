@@ -45,6 +45,8 @@ struct CleanVerdict {
   std::string sentence, reason;
 };
 CleanVerdict clean_verdict(const diagnose::Diagnosis& report);
+// Returns whether the program crashed while GPU work was pending, and a rerun may show whether some of it failed.
+bool crashed_at_work(const diagnose::Diagnosis& report);
 
 // Everything that is known: a page for each finding, then a page for the run. Every line has gone through
 // base::printable().

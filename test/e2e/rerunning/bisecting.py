@@ -4,10 +4,12 @@ import os
 import pathlib
 import shlex
 import signal
+import sys
 
 import targets
 from counted_changes import Place, lines_of
-from harness import DATA, FAULT, SANITIZER_IS_HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import (DATA, FAULT, HERE, SANITIZER_IS_HERE, expect, expect_in, expect_success, expect_true_line, program,
+                     true_line)
 from isolation import _needs_overlays
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, expect_unproven, outcomes, rerun, session_of
 
@@ -296,6 +298,30 @@ def line_that_a_library_was_called_from_is_proven_by_another_way_through_it(mach
     expect(outcomes(report)[-1], ("confirm", "proven"), "the last rerun")
     launch = report["findings"][0]["launch"]
     expect((launch["kernel"], launch["site_ordinal"]), ("faulty", None), "kernel and call")
+
+
+def crash_while_work_was_pending_is_explained_by_a_rerun_that_waits_for_all(machine):
+    file = machine.folder / "crashes.py"
+    file.write_text(f"""import os, signal, sys; sys.path.insert(0, {str(HERE / "programs")!r})
+import cuda
+cuda.start()
+(launch, parameters), stream = cuda.kernel("smooth"), cuda.stream()
+for _ in range(10):
+    launch(stream, parameters, None)
+os.kill(os.getpid(), signal.SIGSEGV)
+""")
+    way = "cudadiag bisect --window all"
+    expect_in(f"; to find out: {way}\n", machine.run(sys.executable, file).stderr, "what to do after the run")
+    expect_in(f"\nNext    {way}  # ", machine.cudadiag("report").stdout, "what to do after a report")
+    expect_in(f"; to wait for all of it: {way}\n", bisect(machine).stderr, "what to do after a plain bisect")
+    result = expect_success(bisect(machine, "--window", "all"))
+    expect_in("rerun 1: no GPU work failed, but it ended with signal 11, after ", result.stderr, "the rerun")
+    expect_in("; waited for 10 operations\n", result.stderr, "the rerun")
+    answer = "in a rerun, all operations finished before the same signal: the crash is in host code"
+    expect_in(answer, result.stdout, "answer")
+    report = machine.cudadiag("report", "-v").stdout
+    expect((answer in report, "Passes" in report, way in report), (True, True, False), report)
+    expect(machine.report()["verdict"], "no_cuda_failure", "verdict")
 
 
 def interrupted_search_exits_as_an_interrupted_command_does(machine):
