@@ -185,8 +185,8 @@ void print_confirmed(const RerunEnded& rerun, const std::string& isolated) {
 std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.interrupted) return "the rerun was interrupted";
   if (rerun.dump_asked) return "cudadiag requested one from the driver, but the driver wrote none";
-  return !rerun.pass().cut_short
-             ? "the program ended before one could be requested"
+  return analyse::ended_without_hang(rerun.pass())
+             ? "the rerun did not hang"
              : "no process accepted a request for one: only NVIDIA's driver does, and only for work on a GPU";
 }
 
@@ -323,8 +323,11 @@ void RerunMessages::repeats_launch(double limit) {
 void RerunMessages::ended(const RerunEnded& rerun) {
   if (after_each_) after_each_(rerun.analysis);
   if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {
-    return say(fmt::format("no GPU core dump was written after {}: {}", diagnose::duration(rerun.pass().seconds),
-                           why_no_hang_dump(rerun)));
+    const bool first =
+        rerun.session.reruns.size() == 1 && !rerun.dump_asked && analyse::ended_without_hang(rerun.pass());
+    return say(fmt::format("no GPU core dump was written after {}: {}{}", diagnose::duration(rerun.pass().seconds),
+                           why_no_hang_dump(rerun),
+                           first ? "; to try several times: " + bisect_command(diagnose::kRepeat) : ""));
   }
   if (!prints_passes_) return;
   switch (rerun.spec.kind) {

@@ -29,6 +29,10 @@ struct Ending {
 };
 
 Ending ending(const session::ProcessEnd& end);
+// Returns whether a rerun for the GPU core dump of a hang ended on its own, so that the hang did not recur.
+inline bool ended_without_hang(const session::Pass& pass) {
+  return !pass.cut_short && pass.dump.empty() && pass.end.code;
+}
 // Returns how the process itself ended. If only the status that it passed to exit() is known, returns this status,
 // although the process may have crashed afterwards. The end may be unknown, for example for a killed process that is
 // not a child of the launcher.

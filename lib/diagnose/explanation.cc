@@ -98,10 +98,12 @@ inline constexpr const char* kClearTheError =
     "clear the error where you handle it (cudaGetLastError): otherwise the next check mistakes it for the error of "
     "another call";
 
-// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun.
+// Returns true if cudadiag reran the program to get a GPU core dump, and the user did not interrupt that rerun. A rerun
+// for the dump of a hang must have hung too.
 bool asked_for_dump(const session::Manifest& manifest) {
-  return std::ranges::any_of(manifest.passes, [](const session::Pass& pass) {
-    return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted;
+  return std::ranges::any_of(manifest.passes, [&](const session::Pass& pass) {
+    return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted &&
+           !(manifest.hang && analyse::ended_without_hang(pass));
   });
 }
 

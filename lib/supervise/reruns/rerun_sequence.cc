@@ -288,7 +288,9 @@ class RerunSequence {
     // By this time, the rerun hangs if it behaves like the first run.
     spec.dump_after = session_.manifest.passes.front().seconds;
     if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
-    add(spec);
+    for (unsigned run = 0; run < options_.repeat && add(spec) && continues(); ++run) {
+      if (!analyse::ended_without_hang(session_.manifest.passes.back())) return;
+    }
   }
 
   void cross_check() {

@@ -85,7 +85,11 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     assert "--on-hang" not in machine.cudadiag("report").stdout, "it is recommended although it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
-    expect_in("the program ended before one could be requested\n", result.stderr, "reason if a rerun does not hang")
+    expect_in(": the rerun did not hang; to try several times: cudadiag bisect ", result.stderr, "reason if a rerun does not hang")
+    expect_in(" --repeat 20\n", result.stderr, "what to do")
+    expect("cuda-gdb -p PID" in machine.cudadiag("report").stdout, False, "whether the dump counts as tried")
+    machine.cudadiag("bisect", "--repeat", "2")
+    expect(len(machine.report()["passes"]), 4, "passes after two attempts")
 
 
 def dump_that_the_driver_does_not_finish_ends_with_what_is_known(machine):
