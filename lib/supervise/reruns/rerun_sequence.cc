@@ -151,9 +151,9 @@ class RerunSequence {
     }
   }
 
-  // If isolation kept a rerun from reproducing the failure, further reruns cannot reproduce it either. A process that
-  // could not be killed would disturb them.
-  bool continues() const { return possible_ && !interrupted_ && !kept_ && !any_left_; }
+  // If isolation kept a rerun from reproducing the failure, or it issued nothing until its limit, further reruns cannot
+  // reproduce it either. A process that could not be killed would disturb them.
+  bool continues() const { return possible_ && !interrupted_ && !futile_ && !any_left_; }
 
   void confirm() {
     WindowSequence windows(plan_);
@@ -374,7 +374,8 @@ class RerunSequence {
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
     store_manifest();
-    kept_ = analysis().reruns.back().outcome == Outcome::kept_from;
+    futile_ = analysis().reruns.back().outcome == Outcome::kept_from ||
+              session_.manifest.passes.back().cut_short == session::CutShort::issued_nothing;
     listener_.ended({spec, session_, analysis(), result.interrupted, result.dump_asked});
     return true;
   }
@@ -396,7 +397,7 @@ class RerunSequence {
   RerunListener& listener_;
   std::set<Task> explained_;
   bool interrupted_ = false;
-  bool kept_ = false;
+  bool futile_ = false;
   bool any_left_ = false;
   bool possible_ = true;
   FolderSnapshot::Since since_;              // reruns do not see what it lists as made
