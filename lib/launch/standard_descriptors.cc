@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 #include <initializer_list>
 
 namespace cudadiag::launch {
@@ -74,6 +75,16 @@ FileDescriptor copy_of(int pipe) {
   return bytes_in(from.get()) == bytes_in(pipe) ? std::move(from) : FileDescriptor();
 }
 
+// Linux changes the time of a terminal's last read at most once in eight seconds. Sets it back, so that the next read
+// shows. Returns the time that is then set. Only the terminal's owner can change it, so some reads may remain unknown.
+time_t set_back(int terminal, time_t last_read) {
+  constexpr time_t kPeriod = 8;
+  const time_t now = ::time(nullptr), earlier = now - 2 * kPeriod;
+  if (last_read / kPeriod < now / kPeriod) return last_read;
+  const std::array<timespec, 2> times = {timespec{earlier, 0}, timespec{0, UTIME_OMIT}};
+  return ::futimens(terminal, times.data()) == 0 ? earlier : last_read;
+}
+
 }  // namespace
 
 bool in_foreground(int descriptor) { return ::tcgetpgrp(descriptor) == ::getpgrp(); }
@@ -86,9 +97,8 @@ Input::Input(int number) : number_(number) {
     offset_ = ::lseek(number, 0, SEEK_CUR);
   } else if (::isatty(number) != 0) {
     kind_ = Kind::terminal;
-    // Linux changes the time of a terminal's last read at most once in eight seconds, so some reads remain unknown. In
-    // the background, the shell reads what is typed.
-    if (in_foreground(number)) last_read_ = status.st_atim.tv_sec;
+    // In the background, the shell reads what is typed.
+    if (in_foreground(number)) last_read_ = set_back(number, status.st_atim.tv_sec);
   } else if (S_ISCHR(status.st_mode)) {
     kind_ = Kind::device;
   } else {

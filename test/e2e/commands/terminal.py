@@ -144,11 +144,11 @@ def whatever_is_not_yes_leaves_the_command_that_proves_it(machine):
 
 def input_that_was_typed_is_not_to_be_had_again(machine):
     # Linux changes the time of a terminal's last read at most once in eight seconds.
-    unread = ("sh", "-c", 'touch -a -d @1000000000 /proc/self/fd/0 && exec "$@"', "sh")
+    just_read = ("sh", "-c", 'touch -a /proc/self/fd/0 && exec "$@"', "sh")
     for words, typed in ((["reads"], b"words\n\x04"), ([], b"")):
         machine.runs.unlink(missing_ok=True)
         script = ["sh", "-c", 'echo ready; "$@"', "sh", *program("probe.py", *words)]
-        shown = _run(machine, "--", *script, prefix=unread, typed=typed or b"n\n",
+        shown = _run(machine, "--", *script, prefix=just_read, typed=typed or b"n\n",
                      after=b"ready" if typed else QUESTION, until=None if typed else b"cudadiag: to prove")[0]
         said = ("the command was not rerun, because it read what was typed at the terminal. To prove this and find the cause: "
                 "cudadiag bisect --isolated <INPUT\r\n")
