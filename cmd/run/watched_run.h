@@ -84,7 +84,7 @@ class RunReport {
   bool findings() const { return findings_; }
   // Returns true once the session has what the arena had at one time. May be called on any thread.
   bool stored() const { return stored_; }
-  // Returns false if all findings are work that a signal interrupted, which may only be slow.
+  // Returns false if all findings are work that a signal interrupted, which may only be slow. May be called on any thread.
   bool failed() const { return failed_; }
   // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }
@@ -117,8 +117,7 @@ class RunReport {
   FailureNotices notices_;
   std::set<std::uint32_t> reported_;                    // pids of the processes whose failure has been reported
   std::map<std::size_t, std::string> reported_stalls_;  // by stall number, the location that was reported for the stall
-  std::atomic<bool> findings_ = false, stored_ = false;
-  bool failed_ = false;
+  std::atomic<bool> findings_ = false, failed_ = false, stored_ = false;
   bool open_pairs_ = false;
 };
 
