@@ -313,7 +313,8 @@ std::string mismatch_sentence(const GroupsPart& part, const std::string& directo
 std::string origin(const GroupsPart& part) {
   const std::size_t others = part.dumps.size() - 1;
   const std::string more = others == 0 ? "" : fmt::format(" and {} other{}", others, others == 1 ? "" : "s");
-  return fmt::format("from PyTorch's Flight Recorder [inferred]: {}{}", part.dumps.front(), more);
+  return fmt::format("from PyTorch's Flight Recorder [{}]: {}{}", word(grade(*part.known_by())), part.dumps.front(),
+                     more);
 }
 
 std::string circle_sentence(const GroupsPart& part) {

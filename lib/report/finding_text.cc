@@ -65,9 +65,8 @@ class FindingText {
     title();
     add("File", file(), 1, 0);
     excerpt();
-    add_lines_from(diagnose::Role::eager, "Eager", "(inferred: the program fails there without torch.compile)");
-    add_lines_from(diagnose::Role::source, "Inside",
-                   "(inferred from the names in the code that torch.compile generated)");
+    add_lines_from(diagnose::Role::eager, "Eager", ": the program fails there without torch.compile");
+    add_lines_from(diagnose::Role::source, "Inside", " from the names in the code that torch.compile generated");
     add_prose("Why", why(), 1, 3, Topic::cause);
     if (verbose_ && finding_.cause) {
       add_prose("Means", {finding_.text}, 1, 0);
@@ -308,7 +307,8 @@ class FindingText {
   void add_lines_from(diagnose::Role role, const char* label, const char* how) {
     for (const diagnose::Related& related : finding_.related) {
       if (related.role != role) continue;
-      Lines lines = {fmt::format("{} {}", place(related.location), how)};
+      const auto grade = analyse::grade(related.known_by.value_or(analyse::Fact::matched));
+      Lines lines = {fmt::format("{} ({}{})", place(related.location), diagnose::word(grade), how)};
       if (!related.location.source.empty()) lines.push_back(related.location.source);
       add(label, std::move(lines), 2, 0);
     }

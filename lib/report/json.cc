@@ -551,8 +551,9 @@ static void list(Members& to, const diagnose::Diagnosis& report) {
         groups.add("ranks", part.ranks);
         groups.limited("not_recorded", part.unseen, "minimum", 0);
         groups.add("circle", part.circle);
-        groups.add("dumps", part.dumps,
-                   "the PyTorch Flight Recorder files that this was read from; empty if NCCL reported it");
+        groups.add("dumps", part.dumps, "the PyTorch Flight Recorder files that show this; empty if NCCL reported it");
+        groups.one_of("grade", part.known_by() ? diagnose::word(grade(*part.known_by())) : "", {"inferred"},
+                      "null if NCCL reported it", true);
       },
       "Why the ranks of a job are blocked, according to NCCL's communicators: some have not made a call of their group "
       "(absence), they call it differently (mismatch; difference says how), each waits for the next one (circle), or "

@@ -519,6 +519,11 @@ struct GroupsPart {
   std::vector<std::int32_t> unseen;  // ranks of the group without a recording
   std::vector<GroupWait> circle;
   std::vector<std::string> dumps{};  // the Flight Recorder dumps that show this; empty if the recording shows it
+
+  // Dumps are matched with each other and with the processes by names and numbers.
+  std::optional<analyse::Fact> known_by() const {
+    return dumps.empty() ? std::nullopt : std::optional(analyse::Fact::matched);
+  }
 };
 
 struct ProcessLine {
