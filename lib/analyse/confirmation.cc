@@ -171,10 +171,10 @@ SameCode same_code(const Failure& failure, const Failure& again) {
     found.candidates.push_back(candidate);
   }
   if (!very_calls.empty()) {
-    // Each thread counts its own calls of the code, so an unlisted candidate may have the same number.
+    // Each thread counts its own calls of the code, so a candidate that is not listed may have the same number.
     const auto& sites = failure.process->record.sites;
     std::size_t counts = 0;
-    for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);
+    for (std::uint32_t site = 1; !failure.lists_all() && site <= sites.size(); ++site) counts += is_of_code(site);
     found.very_call = very_calls.size() == 1 && counts <= 1;
     found.candidates = std::move(very_calls);
   }
@@ -292,7 +292,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
   const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
   if (again.evidence.proves()) {
     const std::string which =
-        other_way ? "this line's operation" : which_call(*failure.process, kept, failure.unlisted == 0, again, counted);
+        other_way ? "this line's operation" : which_call(*failure.process, kept, failure.lists_all(), again, counted);
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error)};
     if (other_way) failure.evidence.add("in the rerun, libraries reached the operation by a different path");

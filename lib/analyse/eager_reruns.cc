@@ -64,7 +64,7 @@ bool runs(const std::vector<const Code*>& frames, const Code& function) {
 }
 
 bool is_of_one_site(const Failure& failure) {
-  return failure.unlisted == 0 && std::ranges::all_of(failure.candidates, [&](const Candidate& each) {
+  return failure.lists_all() && std::ranges::all_of(failure.candidates, [&](const Candidate& each) {
            return each.operation->site == failure.candidates.front().operation->site;
          });
 }

@@ -83,7 +83,7 @@ struct Failure {
   // Kind::async_error with nodes, the failed graph launch is known, and the candidates are its nodes.
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // how many candidates did not fit into `candidates`
-  bool records_lost = false;  // `candidates` is empty because the records of the likely ones are lost
+  bool records_lost = false;  // records of other operations that may have failed are lost, so `candidates` lacks these
   bool damaged = false;       // the recording is damaged, and lacks the operation or its call site
   bool dumped = false;        // the first run's own GPU core dump shows the exception
   Evidence evidence;
@@ -101,6 +101,9 @@ struct Failure {
   // The recorded path of the failing code's source file, if the user edited that code before a rerun. The rerun then
   // proves nothing.
   std::string rewritten;
+
+  // Returns whether no operation that may have failed is missing from `candidates`.
+  bool lists_all() const { return unlisted == 0 && !records_lost; }
 
   // Returns whether all candidates are the same operation, or nodes of one launch.
   bool has_one_operation() const {

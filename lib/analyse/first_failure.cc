@@ -174,7 +174,6 @@ void weigh(Failure& failure, const ProcessRecord& record, FoundSuspects& found) 
   const std::string doubtful = doubt(record, found);
   if (found.suspects.empty() || found.lost_first) {
     failure.evidence = {Fact::none_running, because_none(record, found)};
-    failure.records_lost = found.missing > 0;
     // If the recording is damaged, the missing operations may be in the damaged part.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
@@ -217,6 +216,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
   FoundSuspects found = search(picture, context, failure.code);
+  failure.records_lost = found.missing > 0 || has_unrecorded(record);
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : gap(record);
     failure.evidence = {Fact::ran_alone,

@@ -115,7 +115,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
       if (failure.damaged)
         return {std::string("record the program again") +
                 (manifest.command.empty() ? "" : ", or let a rerun find the operation")};
-      if (failure.records_lost && !failure.process->record.log)
+      if (failure.candidates.empty() && failure.records_lost && !failure.process->record.log)
         return {"to keep the record of every operation: cudadiag run --full-log -- COMMAND"};
       if (failure.candidates.empty()) return {};
       [[fallthrough]];

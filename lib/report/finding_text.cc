@@ -191,9 +191,11 @@ class FindingText {
     if (!finding_.location.called_from.empty()) return "";  // code called from that line may launch in a loop
     const std::size_t calls = diagnose::calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
-      // We do not know the lines of unlisted operations.
-      if (finding_.unlisted == 0) return fmt::format("one of {} possible calls", diagnose::thousands(calls));
-      if (finding_.evidence.proves()) return "";
+      // We do not know the lines of operations that are not listed.
+      if (finding_.unlisted == 0 && !finding_.candidates_lost) {
+        return fmt::format("one of {} possible calls", diagnose::thousands(calls));
+      }
+      if (finding_.evidence.proves() || finding_.candidates_lost) return "";
       return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->counted.empty()) return "";

@@ -430,10 +430,11 @@ struct Finding {
   // How that is known.
   analyse::Evidence evidence;
   // The possible lines, likeliest first, including the line in `location`; empty if there is only one. `unlisted` is
-  // the number of further lines, which are not listed. If one line has several possible calls, `launch` has no
-  // ordinals.
+  // the number of further operations, which are not listed, and `candidates_lost` tells that records of others are
+  // lost. If one line has several possible calls, `launch` has no ordinals.
   std::vector<CandidateLine> candidates;
   std::size_t unlisted = 0;
+  bool candidates_lost = false;
   std::optional<Device> device;
   std::string device_unknown;     // why `device` is empty
   std::string foreign_exception;  // an exception in a rerun's core dump, in code that the program had not loaded

@@ -273,7 +273,7 @@ struct Recorded {
 std::optional<Recorded> recorded(const analyse::Failure& failure) {
   if (!wire::cuda::has(failure.code, wire::cuda::bad_address) || !analyse::is_asynchronous(failure.kind))
     return std::nullopt;
-  if (failure.candidates.size() != 1 || failure.unlisted > 0 || failure.stale != nullptr) return std::nullopt;
+  if (failure.candidates.size() != 1 || !failure.lists_all() || failure.stale != nullptr) return std::nullopt;
   const analyse::Candidate& candidate = failure.candidates.front();
   const session::Operation& operation = *candidate.operation;
   const session::ProcessRecord& record = failure.process->record;

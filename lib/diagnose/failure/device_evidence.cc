@@ -203,8 +203,8 @@ class Matching {
   // A kernel launched the failed kernel on the GPU. If one launch may have failed, its kernel did so.
   void join_child(const DumpedFailure& failure) {
     const auto is_one_kernel = [](const Finding& finding) {
-      return async(finding) && finding.candidates.empty() && finding.unlisted == 0 && finding.launch &&
-             finding.launch->operation == session::Work::kernel && !finding.launch->graph_node;
+      return async(finding) && finding.candidates.empty() && finding.unlisted == 0 && !finding.candidates_lost &&
+             finding.launch && finding.launch->operation == session::Work::kernel && !finding.launch->graph_node;
     };
     if (report_.findings.empty() || failure.kernel.empty() || std::ranges::count_if(report_.findings, async) != 1 ||
         !is_one_kernel(report_.findings.front())) {

@@ -147,8 +147,9 @@ class FindingBuilder {
     lead_with_replay();
     for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
     finding_.unlisted = failure_.unlisted;
+    finding_.candidates_lost = failure_.records_lost;
     if (failure_.candidates.size() == 1) {
-      if (failure_.call_not_known) forget_call(failure_.unlisted == 0);
+      if (failure_.call_not_known) forget_call(failure_.lists_all());
       finding_.candidates.clear();
     } else {
       describe_several();
@@ -186,7 +187,7 @@ class FindingBuilder {
     const analyse::Candidate& first = failure_.candidates.front();
     // True if all candidates are nodes in the same launch of a graph.
     const bool of_nodes = first.node != nullptr && failure_.has_one_operation();
-    if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
+    if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && failure_.lists_all()) {
       finding_.evidence.add(fmt::format("the {} is known, but not which of {} launches failed",
                                         finding_.location.line > 0 ? "line" : "function", failure_.candidates.size()));
     }
@@ -236,7 +237,7 @@ class FindingBuilder {
   // Clears the launch shape if it differs between the possible calls. If a rerun proved the line, then uses the shape
   // from that rerun.
   void forget_shape(Launch& launch) const {
-    if (failure_.candidates.size() == 1 && failure_.unlisted == 0) return;
+    if (failure_.candidates.size() == 1 && failure_.lists_all()) return;
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
     if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
     launch.grid = failure_.again->grid;

@@ -132,7 +132,7 @@ PossibleKernels possible_kernels(const Finding& finding) {
   }
   const bool graphs = std::ranges::any_of(
       finding.candidates, [](const CandidateLine& candidate) { return candidate.launch.operation == Work::graph; });
-  return {kernels.size(), graphs || finding.unlisted > 0};
+  return {kernels.size(), graphs || finding.unlisted > 0 || (finding.candidates_lost && !finding.evidence.proves())};
 }
 
 namespace {

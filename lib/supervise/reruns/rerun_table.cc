@@ -335,7 +335,7 @@ SanitizerKernels sanitizer_kernels(const Analysis& analysis) {
     for (const analyse::Candidate& candidate : failure.candidates) {
       add_kernel(failure.process->record, candidate, kernels);
     }
-    kernels.all &= failure.unlisted == 0 && kernels.names.size() <= kMost;
+    kernels.all &= failure.lists_all() && kernels.names.size() <= kMost;
   }
   return kernels;
 }

@@ -207,6 +207,7 @@ TEST_CASE("lost records are reported, and leave the rest inferred") {
   CHECK(failure->evidence ==
         "no operation of stream 0x100 is known to have finished; among the recorded operations, only operation 1 "
         "could have been running, but the records of other operations that may have been running are lost");
+  CHECK_FALSE(failure->lists_all());
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);

@@ -281,6 +281,11 @@ TEST_CASE("candidates on one line are merged, and the reason says that the line 
   const std::string text = report::write_text(report, {.verbosity = report::Verbosity::verbose});
   CHECK(text.find("program.py:3, launch (scale): next in line (3 launches on this line, calls 11 to 13)") != text.npos);
   CHECK(finding.evidence == "markers; the line is known, but not which of 3 launches failed");
+  analyse::Failure lost = failure_of(session.processes[0], 3);
+  lost.records_lost = true;
+  const Diagnosis of_lost = report_of(session, {lost});
+  CHECK(of_lost.findings.at(0).evidence == "markers");
+  CHECK(report::write_text(of_lost, {}).find("one of 3") == std::string::npos);
 }
 
 TEST_CASE("a proven line has the number of the replay only if that is known") {
