@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "analyse/error_codes.h"
+#include "analyse/first_failure.h"
 #include "analyse/reruns.h"
 #include "analyse/site_keys.h"
 #include "session/process_record.h"
@@ -296,22 +298,24 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}", those, which, error)};
     if (other_way) failure.evidence.add("in the rerun, libraries reached the operation by a different path");
-    if (const std::string object = denied(pass); candidates > 1 && !object.empty()) {
-      failure.evidence.add(Fact::may_be_another,
-                           fmt::format("but isolation denied the rerun {}, so it may have failed elsewhere", object));
-    } else if (candidates > 1 && !pass.otherwise.empty()) {
-      failure.evidence.add(
-          Fact::may_be_another,
-          fmt::format("but the first run changed {}, so the rerun may have failed elsewhere", pass.otherwise.front()));
-    }
   } else if (!again.unproven.empty()) {
     failure.evidence = {Fact::ran_alone,
                         fmt::format("{}in a rerun, the same operation failed while cudadiag waited for it, but {}",
                                     those, again.unproven)};
-    failure.evidence.add(Fact::may_be_another);
+    if (under_mps(again.process->record)) failure.evidence.add(Fact::may_be_others);
+    if (!under_mps(again.process->record) || again.records_lost) failure.evidence.add(Fact::may_be_another);
   } else {
     failure.evidence = {Fact::one_running,
                         fmt::format("{}in a rerun, only this operation could have been running", those)};
+  }
+  const bool several = candidates > 1 || failure.records_lost;
+  if (const std::string object = denied(pass); several && !object.empty()) {
+    failure.evidence.add(Fact::may_be_another,
+                         fmt::format("but isolation denied the rerun {}, so it may have failed elsewhere", object));
+  } else if (several && !pass.otherwise.empty()) {
+    failure.evidence.add(
+        Fact::may_be_another,
+        fmt::format("but the first run changed {}, so the rerun may have failed elsewhere", pass.otherwise.front()));
   }
   failure.call_not_known = !very_call;
   failure.candidates = std::move(kept);

@@ -94,16 +94,22 @@ std::string gap(const ProcessRecord& record) {
   return record.damaged > 0 ? "damaged parts of the recording were ignored" : "";
 }
 
-// Returns why the failed operation may be missing from the candidates; empty if it cannot be missing.
-std::string doubt(const ProcessRecord& record, const FoundSuspects& found) {
+struct Doubt {
+  Fact fact = Fact::context;
+  std::string clause;  // empty if there is no doubt
+};
+
+// Returns why the failed operation may be missing from the candidates.
+Doubt doubt(const ProcessRecord& record, const FoundSuspects& found) {
+  const auto another = [](std::string clause) { return Doubt{Fact::may_be_another, std::move(clause)}; };
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
-  if (found.other_context) return "nothing was running in the context that reported the error";
-  if (found.missing > 0) return "the records of other operations that may have been running are lost";
-  if (std::string its = gap(record); !its.empty()) return its;
+  if (found.other_context) return another("nothing was running in the context that reported the error");
+  if (found.missing > 0) return another("the records of other operations that may have been running are lost");
+  if (std::string its = gap(record); !its.empty()) return another(std::move(its));
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
-    return "the context had no completion markers";
+    return another("the context had no completion markers");
   }
-  if (under_mps(record)) return kMayBeAnothers;
+  if (under_mps(record)) return {Fact::may_be_others, kMayBeAnothers};
   return {};
 }
 
@@ -171,17 +177,17 @@ std::string because_none(const ProcessRecord& record, const FoundSuspects& found
 }
 
 void weigh(Failure& failure, const ProcessRecord& record, FoundSuspects& found) {
-  const std::string doubtful = doubt(record, found);
+  const Doubt doubtful = doubt(record, found);
   if (found.suspects.empty() || found.lost_first) {
     failure.evidence = {Fact::none_running, because_none(record, found)};
     // If the recording is damaged, the missing operations may be in the damaged part.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
-    failure.evidence = {Fact::several_running, because_several(found, doubtful)};
+    failure.evidence = {Fact::several_running, because_several(found, doubtful.clause)};
   } else {
-    failure.evidence = {Fact::one_running, because_one(found.suspects.front(), doubtful)};
-    if (!doubtful.empty()) failure.evidence.add(Fact::may_be_another);
+    failure.evidence = {Fact::one_running, because_one(found.suspects.front(), doubtful.clause)};
+    failure.evidence.add(doubtful.fact);
   }
   // Without a call site, the report cannot show where the candidate was issued.
   if (!found.suspects.empty() && place_lost(record, *found.suspects.front().operation)) {
@@ -216,13 +222,14 @@ std::optional<Failure> first_failure(const session::Process& process) {
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
   FoundSuspects found = search(picture, context, failure.code);
-  failure.records_lost = found.missing > 0 || has_unrecorded(record);
+  failure.records_lost = found.missing > 0 || !gap(record).empty();
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
     failure.unproven = under_mps(record) ? kMayBeAnothers : gap(record);
     failure.evidence = {Fact::ran_alone,
                         "cudadiag waited for it while nothing else was running, and the error appeared"};
     if (!failure.unproven.empty()) {
-      failure.evidence.add(Fact::may_be_another);
+      if (under_mps(record)) failure.evidence.add(Fact::may_be_others);
+      if (!gap(record).empty()) failure.evidence.add(Fact::may_be_another);
       failure.evidence.append(", but " + failure.unproven);
     }
     found.suspects = {*alone};

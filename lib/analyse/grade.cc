@@ -3,7 +3,7 @@
 namespace cudadiag::analyse {
 namespace {
 
-enum class Weight { names, doubts, says };
+enum class Weight { names, doubts, remains, says };
 
 struct Row {
   Fact fact;
@@ -25,13 +25,14 @@ constexpr Row kRows[] = {
     {Fact::unchecked, Weight::names, Grade::suspected},
     {Fact::rule, Weight::names, Grade::suspected},
     {Fact::may_be_another, Weight::doubts, Grade::inferred},
+    {Fact::may_be_others, Weight::doubts, Grade::inferred},
     {Fact::may_be_earlier, Weight::doubts, Grade::inferred},
     {Fact::weaker, Weight::doubts, Grade::inferred},
-    {Fact::contradicted, Weight::doubts, Grade::inferred},
+    {Fact::contradicted, Weight::remains, Grade::inferred},
     {Fact::went_on, Weight::doubts, Grade::inferred},
     {Fact::may_be_handled, Weight::doubts, Grade::suspected},
     {Fact::may_be_slow, Weight::doubts, Grade::suspected},
-    {Fact::place_lost, Weight::doubts, Grade::suspected},
+    {Fact::place_lost, Weight::remains, Grade::suspected},
     {Fact::context, Weight::says, Grade::suspected},
 };
 
@@ -58,13 +59,26 @@ void Evidence::prepend(std::string_view text) {
 
 void Evidence::retell(std::string clause) { clauses_ = {std::move(clause)}; }
 
+Evidence Evidence::without(Fact fact) const {
+  Evidence others = *this;
+  std::erase(others.facts_, fact);
+  return others;
+}
+
 Grade Evidence::grade() const {
-  Grade grade = Grade::suspected;
+  Grade grade = Grade::suspected, best = Grade::proven;
   for (const Fact fact : facts_) {
     const Row& row = row_of(fact);
     grade = row.weight == Weight::names ? row.grade : std::max(grade, row.grade);
+    if (row.weight == Weight::remains) best = std::max(best, row.grade);
   }
-  return grade;
+  return std::max(grade, best);
+}
+
+Fact Evidence::basis() const {
+  const auto found =
+      std::find_if(facts_.rbegin(), facts_.rend(), [](Fact fact) { return row_of(fact).weight == Weight::names; });
+  return found == facts_.rend() ? Fact::context : *found;
 }
 
 std::string Evidence::text_since(const Evidence& before) const {

@@ -7,7 +7,8 @@
 //
 // - A fact that names what failed gives its own grade, whatever came before it. A rerun in which the operation ran
 //   alone outweighs the doubts about the markers of the first run.
-// - A doubt lowers the grade to its own, and never raises it.
+// - A doubt lowers the grade to its own, and never raises it. Two doubts remain, whatever comes after them: a rerun
+//   failed elsewhere, or the record of the place is lost.
 // - Context changes nothing. Without any fact, all that we have is a rule that matches: suspected.
 //
 // The grades and their meaning for readers are in diagnose/words.h.
@@ -40,6 +41,7 @@ enum class Fact {
   rule,          // a rule matches
   // Doubts:
   may_be_another,  // something that was not recorded may have failed instead
+  may_be_others,   // under MPS, another process may have failed instead
   may_be_earlier,  // an earlier call may be the reason
   weaker,          // a choice among several that rests on a rule
   contradicted,    // a rerun failed elsewhere
@@ -67,8 +69,12 @@ class Evidence {
   void prepend(std::string_view text);
   // Replaces the clauses and keeps the facts.
   void retell(std::string clause);
+  // Returns the evidence as it would be if this fact were not known.
+  Evidence without(Fact fact) const;
 
   Grade grade() const;
+  // Returns the newest fact that names what failed; Fact::context if there is none.
+  Fact basis() const;
   bool proves() const { return grade() == Grade::proven; }
   bool names_one() const { return grade() <= Grade::bracketed; }
   bool is_guess() const { return grade() == Grade::suspected; }

@@ -19,21 +19,6 @@
 namespace cudadiag::diagnose {
 namespace {
 
-// Under MPS, another process may have caused the failure. If a kernel of this process raised the exception, this
-// process caused it.
-void settle_shared_gpu(Diagnosis& report, const std::vector<const analyse::Failure*>& failures) {
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    Finding& finding = report.findings[i];
-    const analyse::Failure& failure = *failures[i];
-    // A dump of a hang shows running kernels. It contains no exception and no assertion text.
-    if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
-    if (!analyse::under_mps(failure.process->record)) continue;
-    finding.evidence = {
-        analyse::Fact::raised,
-        "in a rerun, this operation's kernel raised the exception, so no other process under MPS caused the failure"};
-  }
-}
-
 // Sets the members that the head of a report and its suggested commands need, such as the verdict, the command and the
 // session.
 void describe_session(Diagnosis& report, const DiagnosisInput& input) {
@@ -102,8 +87,6 @@ void add_failures(Diagnosis& report, const DiagnosisInput& input,
   for (Finding& finding : report.findings) keep_related(finding);
   // The kernel's source gives the names of its parameters.
   name_parameters(report, failures);
-  // Under MPS, the kernel that raised the exception shows which process failed.
-  settle_shared_gpu(report, failures);
   // compute-sanitizer and cuda-gdb add what the dump does not contain.
   add_tool_findings(report, input.results);
 }

@@ -261,6 +261,7 @@ class Matching {
       const bool among = std::ranges::find(candidate.kernels, failure.kernel) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.kernel && !among) continue;
       Fit found = fit(failure, finding, candidate.launch);
+      --found.points;  // a finding that names its kernel fits better
       found.words += fmt::format("; that is candidate {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);
     }

@@ -1,5 +1,6 @@
 """What `cudadiag bisect` does. Each function's name says what it tests."""
 
+import gzip
 import os
 import pathlib
 import shlex
@@ -245,6 +246,45 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
     said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
     expect_in("cudadiag: confirmed by the GPU core dump of a rerun: proven\n", said, "message")
+
+
+def _dumped_elsewhere(machine, mode, plan, *options):
+    """Returns the report on the target, with the dump of its kernel."""
+    dump = machine.folder / "load.gpucore"
+    dump.write_bytes(gzip.decompress((DATA / "gpucore/load.nvcudmp.gz").read_bytes()))
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.plan(f"{plan}; dump={dump}{'' if '--once' in options else ' run=2-'}")
+    machine.run(machine.build / "targets/dumped_elsewhere", mode, options=["-o", "here", *options], timeout=120)
+    return machine.report("-o", "here")
+
+
+def dump_proves_no_line_if_records_of_other_lines_with_its_kernel_are_lost(machine):
+    report = _dumped_elsewhere(machine, "lost", "fault kernel=_Z8far_loadPi nth=628", "--once")
+    evidence = report["findings"][0]["evidence"]
+    expect(evidence["grade"], "inferred", "grade")
+    expect_in("the records of others are lost", evidence["because"], "why")
+    machine.environment["CUDADIAG_SIM_RUNS"] = ""
+    machine.plan("fault kernel=_Z8far_loadPi nth=628")
+    machine.run(machine.build / "targets/dumped_elsewhere", "lost", options=["-o", "there"], timeout=120)
+    because = machine.report("-o", "there")["findings"][0]["evidence"]["because"]
+    expect("the line is known" in because, False, "whether the line is known, according to " + because)
+
+
+FAILS_ELSEWHERE = "fault kernel={} nth=1 run=1; fault kernel=_Z8far_loadPi nth=2 run=2-"
+
+
+def dump_of_a_rerun_proves_no_launch_with_another_grid_under_mps(machine):
+    plan = "mps; " + FAILS_ELSEWHERE.format("_Z8far_loadPi")
+    for finding in _dumped_elsewhere(machine, "grid", plan, "--rerun=always")["findings"]:
+        expect(finding["evidence"]["grade"], "inferred", f"grade of line {finding['location']['line']}")
+
+
+def dump_of_a_rerun_names_no_node_whose_kernel_is_launched_elsewhere_too(machine):
+    report = _dumped_elsewhere(machine, "node", FAILS_ELSEWHERE.format("fill"), "--rerun=always")
+    graph, launch = report["findings"]
+    expect(sorted(each["location"]["line"] for each in graph["candidates"]), [30, 31], "nodes that may have failed")
+    expect((graph["device"], launch["location"]["line"]), (None, 36), "the finding without the dump, and the other one")
+    expect((launch["evidence"]["grade"], launch["device"]["line"]), ("proven", 16), "the finding with the dump")
 
 
 def bisect_runs_words_that_are_no_text(machine):

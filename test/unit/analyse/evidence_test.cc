@@ -24,8 +24,8 @@ TEST_CASE("a grade follows from the facts and their order") {
   is(Grade::bracketed, {Fact::one_running});
   for (const Fact fact : {Fact::several_running, Fact::matched, Fact::then_failed}) is(Grade::inferred, {fact});
   for (const Fact fact : {Fact::none_running, Fact::unchecked, Fact::rule}) is(Grade::suspected, {fact});
-  for (const Fact doubt :
-       {Fact::may_be_another, Fact::may_be_earlier, Fact::weaker, Fact::contradicted, Fact::went_on}) {
+  for (const Fact doubt : {Fact::may_be_another, Fact::may_be_others, Fact::may_be_earlier, Fact::weaker,
+                           Fact::contradicted, Fact::went_on}) {
     is(Grade::inferred, {Fact::ran_alone, doubt});
     is(Grade::inferred, {Fact::one_running, doubt});
     is(Grade::suspected, {Fact::rule, doubt});  // a doubt never raises a grade
@@ -38,7 +38,21 @@ TEST_CASE("a grade follows from the facts and their order") {
   // A fact that names the failure outweighs earlier doubts, but not later ones.
   is(Grade::proven, {Fact::one_running, Fact::may_be_another, Fact::raised});
   is(Grade::inferred, {Fact::raised, Fact::may_be_another});
+  is(Grade::inferred, {Fact::one_running, Fact::contradicted, Fact::raised});
+  is(Grade::suspected, {Fact::one_running, Fact::place_lost, Fact::raised});
   is(Grade::bracketed, {Fact::several_running, Fact::one_running, Fact::context});
+}
+
+TEST_CASE("evidence has a basis, and may be read without one of its facts") {
+  Evidence evidence(Fact::one_running, "one is left");
+  evidence.add(Fact::may_be_others);
+  CHECK(evidence.basis() == Fact::one_running);
+  CHECK_FALSE(evidence.names_one());
+  CHECK(evidence.without(Fact::may_be_others).names_one());
+  CHECK(evidence.without(Fact::may_be_others) == "one is left");
+  evidence.add(Fact::may_be_another);
+  CHECK_FALSE(evidence.without(Fact::may_be_others).names_one());
+  CHECK(Evidence().basis() == Fact::context);
 }
 
 TEST_CASE("the clauses of evidence tell what was added") {

@@ -192,20 +192,28 @@ TEST_CASE("a warp that has exited: the line, without block and thread") {
               "Warp Illegal Address in a rerun; same kernel; the grid was not recorded"});
 }
 
+Diagnosis report_of(const Recorded& recorded, const analyse::Failure& failure) {
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  analysis.reruns.resize(recorded.session.reruns.size());
+  return diagnose::SessionState(recorded.session, analysis).diagnosis();
+}
+
 TEST_CASE("under MPS, the code that failed shows which process failed") {
   Recorded recorded;
   recorded.session.processes[0].record.properties["mps"] = "1";
   recorded.name_kernel("_Z9far_storePi");
-  const auto cause = [&] {
-    const diagnose::Finding finding = recorded.report(700).findings.at(0);
-    return finding.cause ? finding.cause->id : "none";
-  };
-  CHECK(cause() == "mps-client");
+  recorded.add_lines();
+  analyse::Failure failure = recorded.failure(700);
+  failure.evidence = {analyse::Fact::one_running, "it is the only one"};
+  failure.evidence.add(analyse::Fact::may_be_others);
+  const auto found = [&] { return report_of(recorded, failure).findings.at(0); };
+  CHECK(found().cause.value().id == "mps-client");
   recorded.add_device("far.nvcudmp.gz");
-  const diagnose::Finding finding = recorded.report(700).findings.at(0);
+  const diagnose::Finding finding = found();
   CHECK(finding.evidence.grade() == analyse::Grade::proven);
   CHECK(finding.evidence.text().find("so no other process under MPS caused the failure") != std::string::npos);
-  CHECK(cause() == "none");
+  CHECK_FALSE(finding.cause);
   CHECK(recorded.report(700, true).findings.at(0).evidence.grade() != analyse::Grade::proven);
 }
 
@@ -417,13 +425,6 @@ analyse::Failure graph_failure(Recorded& recorded, std::vector<std::pair<std::ui
   analyse::Failure failure = recorded.failure(700);
   analyse::name_graph_nodes(failure);
   return failure;
-}
-
-Diagnosis report_of(const Recorded& recorded, const analyse::Failure& failure) {
-  analyse::Analysis analysis;
-  analysis.failures = {failure};
-  analysis.reruns.resize(recorded.session.reruns.size());
-  return diagnose::SessionState(recorded.session, analysis).diagnosis();
 }
 
 TEST_CASE("a dump may name any node of a graph, including one of several kernels of a line") {
