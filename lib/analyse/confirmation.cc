@@ -277,6 +277,16 @@ std::string denied(const session::Pass& pass) {
 
 }  // namespace
 
+bool are_of_one_kind(const Failure& failure, const Failure& again) {
+  // Until a GPU core dump is read, code 719 may stand for any exception.
+  const auto is_open = [](const Failure& each) {
+    return each.code == wire::cuda::kLaunchFailure && expects_dump(each.process->record);
+  };
+  const auto is_exception = [](const Failure& each) { return wire::cuda::has(each.code, wire::cuda::leaves_dump); };
+  if (is_open(failure) || is_open(again)) return is_exception(failure) && is_exception(again);
+  return analyse::are_of_one_kind(failure.code, again.code);
+}
+
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, const CountedCalls& counted) {
   // Edited source may behave differently, even at the same line.
   if (!rewritten_of(failure, pass).empty()) return false;
@@ -286,6 +296,16 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
   if (!again.evidence.names_one() && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
+  if (!are_of_one_kind(failure, again)) {
+    const std::string clause = fmt::format(
+        "in a rerun, {} ran alone on the GPU and failed with another kind of error ({}), which proves "
+        "nothing about this one",
+        kSomeCall, again.code);
+    const auto& told = failure.evidence.clauses();
+    const bool is_new = std::ranges::find(told, clause) == told.end();
+    if (again.evidence.proves() && is_new) failure.evidence.add(clause);
+    return true;
+  }
   if (!again.evidence.proves() && again.evidence.names_one() && failure.evidence.names_one()) return true;
   // While a GPU core dump is expected, code 719 may stand for any exception.
   const bool unknown_code = again.code == wire::cuda::kLaunchFailure && expects_dump(again.process->record);
@@ -325,11 +345,13 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
 }
 
 void doubt(Failure& failure, const Failure& again, const session::Pass& pass) {
-  if (!denied(pass).empty()) return;
-  const bool all_known = !again.candidates.empty() && again.unlisted == 0;
-  const bool one_left = failure.evidence.names_one() && !failure.evidence.proves();
-  if (!one_left || !all_known || shares_code(failure, again)) return;
-  failure.evidence.add(Fact::contradicted, "but when a rerun failed, this operation could not have been running");
+  if (!denied(pass).empty() || failure.evidence.proves() || failure.candidates.empty()) return;
+  if (again.candidates.empty() || !again.lists_all() || !are_of_one_kind(failure, again)) return;
+  const bool one = failure.has_one_operation();
+  if ((!one && !failure.lists_all()) || shares_code(failure, again)) return;
+  failure.evidence.add(Fact::contradicted,
+                       one ? "but when a rerun failed, this operation could not have been running"
+                           : "but when a rerun failed, none of these operations could have been running");
 }
 
 }  // namespace cudadiag::analyse

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 namespace cudadiag::analyse {
 namespace {
@@ -31,6 +32,15 @@ CudaError cuda_error(std::uint32_t code) {
 bool is_undocumented(std::uint32_t code) {
   const CudaError known = cuda_error(code);
   return code == cuda::kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
+}
+
+bool are_of_one_kind(std::uint32_t code, std::uint32_t other) {
+  const auto kind = [](std::uint32_t of) {
+    const bool exception = cuda::has(of, cuda::leaves_dump);
+    return std::tuple(is_sticky(of), exception, cuda::has(of, cuda::memcheck_helps),
+                      !exception && cuda::has(of, cuda::only_kernels));
+  };
+  return code == other || (is_sticky(code) && kind(code) == kind(other));
 }
 
 }  // namespace cudadiag::analyse

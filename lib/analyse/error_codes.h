@@ -23,6 +23,10 @@ CudaError cuda_error(std::uint32_t code);
 // error, or in earlier GPU work.
 bool is_undocumented(std::uint32_t code);
 
+// Returns whether a single fault may raise either error, depending on chance. An exception in a kernel's code is of
+// another kind than an assertion of the program, a time-out, and a failure of the hardware or of another process.
+bool are_of_one_kind(std::uint32_t code, std::uint32_t other);
+
 namespace cuda = wire::cuda;
 using cuda::is_sticky;
 

@@ -273,15 +273,18 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
                  Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
   const Failure* known = nullptr;
+  bool is_one_kind = false;
   for (std::size_t i = 0; i < failures.size(); ++i) {
     if (!is_asynchronous(failures[i].kind)) continue;
     for (std::size_t j = 0; j < again.size(); ++j) {
       if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j], pass, counted)) continue;
       if (known == nullptr || again[j].evidence.grade() < known->evidence.grade()) known = &again[j];
+      is_one_kind |= are_of_one_kind(failures[i], again[j]);
       break;
     }
   }
   if (known != nullptr) judged = *known;
+  if (known != nullptr && !is_one_kind) judged.unproven = "the errors are of different kinds";
   return known != nullptr;
 }
 

@@ -84,10 +84,14 @@ bool shares_code(const Failure& failure, const Failure& again);
 // If the user edited the code that issued a candidate before the rerun, returns the edited file; otherwise "".
 std::string rewritten_of(const Failure& failure, const session::Pass& pass);
 
-// If `again` shows that `failure` recurred in the rerun `pass`, updates `failure` and returns true.
+// Returns whether a failure of a rerun may be the same one, according to its error code.
+bool are_of_one_kind(const Failure& failure, const Failure& again);
+
+// If `again` shows that `failure` recurred in the rerun `pass`, updates `failure` and returns true. If the same
+// operation failed with another kind of error, it returns true too, but only adds this to the evidence.
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, const CountedCalls& counted);
 
-// Lowers the grade if only one candidate remained, but a rerun failed at different code. Either the program behaves
+// Lowers the grade if a rerun failed with the same kind of error at different code. Either the program behaves
 // differently from run to run, or fewer operations of the first run had finished than its recording suggests. Does
 // nothing if isolation denied the rerun something, which may be why it failed elsewhere.
 void doubt(Failure& failure, const Failure& again, const session::Pass& pass);

@@ -180,6 +180,17 @@ def under_mps_waiting_proves_nothing(machine):
     expect_in(" files; under MPS, it can end other programs\n", shown, "the row Next")
 
 
+def rerun_with_an_error_of_the_hardware_proves_nothing_about_another_error(machine):
+    machine.plan("fault kernel=smooth nth=3 code=700 run=1; fault kernel=smooth nth=3 code=214 run=2-")
+    rerun(machine, *program("probe.py"), options=["--rerun=always"])
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    grade, because = evidence(report)
+    expect((grade, len(report["findings"])), ("bracketed", 1), "grade, and findings")
+    expect_in("failed with another kind of error (214), which proves nothing about this one", because, "because")
+    expect(set(outcomes(report)[1:]), {("confirm", "failed again, but did not prove this answer")}, "reruns")
+
+
 def under_mps_a_correct_program_is_left_in_peace(machine):
     machine.plan("mps")
     result = rerun(machine, *program("probe.py"))

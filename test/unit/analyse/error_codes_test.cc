@@ -23,3 +23,14 @@ TEST_CASE("an unknown code says so") {
   CHECK(cuda_error(12345).code == 12345);
   CHECK(cuda_error(12345).title == "unknown CUDA error");
 }
+
+TEST_CASE("exceptions of code are another kind of error than assertions, time-outs and failures of the hardware") {
+  for (const std::uint32_t exception : {715, 716, 719}) CHECK(are_of_one_kind(700, exception));
+  for (const std::uint32_t hardware : {220, 226}) CHECK(are_of_one_kind(214, hardware));
+  for (const std::uint32_t other : {214, 702, 710, 810, 999, 12345}) {
+    CHECK_FALSE(are_of_one_kind(700, other));
+    CHECK_FALSE(are_of_one_kind(other, 700));
+    CHECK(are_of_one_kind(other, other));
+  }
+  CHECK_FALSE(are_of_one_kind(999, 12345));
+}

@@ -160,6 +160,73 @@ TEST_CASE("a different code in the rerun is reported") {
   CHECK(says(failure, "ran alone on the GPU and failed with code 716"));
 }
 
+TEST_CASE("a rerun that fails with another kind of error proves nothing") {
+  for (const auto& [first, second] : {std::pair(700, 214), {214, 700}, {700, 710}}) {
+    Runs runs(run_of_bad(2, 3));
+    session::ProcessRecord& record = runs.session.processes[0].record;
+    record.frozen_code = record.errors[0].code = static_cast<std::uint32_t>(first);
+    for (int i = 0; i < 2; ++i) {
+      auto again = waited_for(run_of_bad(2, 3), 2);
+      again.record.frozen_code = again.record.errors[0].code = static_cast<std::uint32_t>(second);
+      runs.add(std::move(again));
+    }
+    const Analysis analysis = runs.look();
+    REQUIRE(analysis.failures.size() == 1);
+    const Failure& failure = analysis.failures[0];
+    CHECK(failure.evidence.grade() == Grade::bracketed);
+    CHECK(failure.evidence.clauses().size() == 2);
+    CHECK(failure.evidence.clauses().back() ==
+          "in a rerun, this line's operation ran alone on the GPU and failed with another kind of error (" +
+              std::to_string(second) + "), which proves nothing about this one");
+    CHECK(failure.again == nullptr);
+    CHECK(analysis.reruns[0].outcome == Outcome::unproven);
+  }
+  // It does not contradict the first run either.
+  Runs runs(run_of_bad(2, 3));
+  auto again = run_of_two("another", "other");
+  again.record.frozen_code = again.record.errors[0].code = 214;
+  runs.add(std::move(again));
+  CHECK(runs.look().failures.at(0).evidence.grade() == Grade::bracketed);
+}
+
+TEST_CASE("code 719 may stand for any exception while a dump is expected, but not for a failure of the hardware") {
+  for (const auto& [code, grade] : {std::pair(710, Grade::proven), {214, Grade::bracketed}}) {
+    Runs runs(run_of_bad(2, 3));
+    session::ProcessRecord& record = runs.session.processes[0].record;
+    record.frozen_code = record.errors[0].code = static_cast<std::uint32_t>(code);
+    auto again = waited_for(run_of_bad(2, 3), 2);
+    again.record.frozen_code = again.record.errors[0].code = 719;
+    again.record.properties["core_dump"] = "armed";
+    runs.add(std::move(again));
+    CHECK(runs.look().failures.at(0).evidence.grade() == grade);
+  }
+}
+
+TEST_CASE("a candidate beside lost ones is one of several, also after a rerun") {
+  Runs runs(run_of_bad(0, 2));
+  session::ProcessRecord& record = runs.session.processes[0].record;
+  record.operations.pop_back();
+  REQUIRE(first_failure(runs.session.processes[0])->candidates.size() == 1);
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  Failure failure = runs.look().failures.at(0);
+  CHECK(failure.evidence.grade() == Grade::proven);
+  CHECK(says(failure, "in a rerun, call 1 of this line ran alone"));
+  runs.session.manifest.passes.back().otherwise = {"/home/user/state.json"};
+  failure = runs.look().failures.at(0);
+  CHECK(failure.evidence.grade() == Grade::inferred);
+}
+
+TEST_CASE("under MPS, what isolation denied a rerun remains a doubt") {
+  Runs runs(run_of_two("good", "bad"));
+  auto again = waited_for(run_of_bad(0, 1), 0);
+  for (session::Process* process : {&runs.session.processes[0], &again}) process->record.properties["mps"] = "1";
+  runs.add(std::move(again));
+  const auto without_mps = [&] { return runs.look().failures.at(0).evidence.without(Fact::may_be_others).grade(); };
+  CHECK(without_mps() == Grade::proven);
+  runs.session.manifest.passes.back().kept_from = {{session::Deed::connect, "127.0.0.1:80"}};
+  CHECK(without_mps() == Grade::inferred);
+}
+
 TEST_CASE("a failure that was not suspected is added to the first one, once") {
   Runs runs(run_of_bad(2, 3));
   for (int i = 0; i < 2; ++i) runs.add(waited_for(run_of_bad(0, 1, "other"), 0));
@@ -192,6 +259,14 @@ TEST_CASE("a single remaining operation is in doubt if a rerun failed at other c
           (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
     CHECK(says(analysis.failures.at(0), "could not have been running") == (std::string(elsewhere) != "bad"));
   }
+  // The same holds for several candidates, and under MPS.
+  Runs several(run_of_two("good", "bad"));
+  several.add(run_of_two("another", "other"));
+  CHECK(says(several.look().failures.at(0), "none of these operations could have been running"));
+  Runs shared(run_of_bad(2, 3));
+  shared.session.processes[0].record.properties["mps"] = "1";
+  shared.add(run_of_two("another", "other"));
+  CHECK(says(shared.look().failures.at(0), "this operation could not have been running"));
   Runs denied(run_of_bad(2, 3));
   denied.add(run_of_two("another", "other"));
   denied.session.manifest.passes.back().kept_from = {{session::Deed::connect, "127.0.0.1:80"}};
