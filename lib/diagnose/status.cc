@@ -27,10 +27,10 @@ constexpr std::size_t kUnfinishedColumns = 40;
 
 class StatusBuilder {
  public:
-  // `proven` is the operation that is proven to have failed; null if unknown.
-  StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
+  // `failed`: a failure whose operation is proven; null if there is none.
+  StatusBuilder(const Process& process, const analyse::Failure* failed, symbolize::Symbolizer& symbolizer,
                 const std::string& directory)
-      : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
+      : process_(process), record_(process.record), failed_(failed), symbolizer_(symbolizer), directory_(directory) {}
 
   ProcessStatus build() {
     ProcessStatus status;
@@ -44,15 +44,16 @@ class StatusBuilder {
     const analyse::UnfinishedWork work = analyse::unfinished_work(record_);
     for (analyse::UnfinishedStream stream : work.streams) {
       const auto& candidates = stream.candidates;
-      const bool proven = std::ranges::find(candidates, proven_) != candidates.end();
+      const Operation* operation = failed_ == nullptr ? nullptr : failed_->candidates.front().operation;
+      const bool proven = std::ranges::find(candidates, operation) != candidates.end();
       if (proven) {
-        stream.candidates = {proven_};
+        stream.candidates = {operation};
         stream.missing = 0;
         stream.waits.clear();
         stream.behind.clear();
       }
       status.streams.push_back(of(stream));
-      if (proven) status.streams.back().known_by = analyse::Fact::ran_alone;
+      if (proven) status.streams.back().known_by = failed_->evidence.basis();
     }
     for (const analyse::WaitingThread& thread : work.threads) status.calls.push_back(of(thread));
     return status;
@@ -137,7 +138,7 @@ class StatusBuilder {
 
   const Process& process_;
   const session::ProcessRecord& record_;
-  const Operation* proven_;
+  const analyse::Failure* failed_;
   symbolize::Symbolizer& symbolizer_;
   const std::string& directory_;
 };
@@ -156,14 +157,13 @@ std::string directory_of(const session::Session& session) {
   return session::value_of(session.processes.front().record, session::Property::cwd);
 }
 
-// Returns null if no operation is proven, or if we do not know which call on the line failed.
-const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
+// Returns the failure whose operation is proven; null if there is none, or if it is unknown which call on the line
+// failed.
+const analyse::Failure* proven_of(const analyse::Analysis& analysis, const Process& process) {
   for (const analyse::Failure& failure : analysis.failures) {
     const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
     const bool proven = failed && failure.evidence.proves() && !failure.call_not_known;
-    if (proven && failure.candidates.size() == 1) {
-      return failure.candidates.front().operation;
-    }
+    if (proven && failure.candidates.size() == 1) return &failure;
   }
   return nullptr;
 }
@@ -213,7 +213,7 @@ Status build_status(const session::Session& session, const analyse::Analysis& an
     if (note.code == analyse::NoteCode::outlived) status.notes.push_back(note.text);
   }
   for (const Process& process : session.processes) {
-    const Operation* proven = proven_of(analysis, process);
+    const analyse::Failure* proven = proven_of(analysis, process);
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
