@@ -316,7 +316,10 @@ void Recording::note_unreached(const std::string& what) {
   session_.manifest.whole = false;
 }
 
-bool Recording::is_void() const { return void_ || std::ranges::any_of(session_.processes, analyse::is_unrecorded); }
+bool Recording::is_void() const {
+  return void_ || !session_.manifest.unrecorded.empty() ||
+         std::ranges::any_of(session_.processes, analyse::is_unrecorded);
+}
 
 void Recording::note_failures(std::vector<base::Error> failures) {
   for (const base::Error& failure : failures) session_.manifest.notes.push_back(failure.what);

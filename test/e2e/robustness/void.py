@@ -310,6 +310,13 @@ def process_kept_from_the_recorder_fails_a_gate(machine):
     _expect_named(machine, "gate", ["run", "-q", "--rerun=never", "--error-exitcode=9"])
 
 
+def run_that_can_record_nothing_fails_a_gate(machine):
+    script = 'ulimit -f 100; exec "$@"'
+    gate = machine.plain("sh", "-c", script, "sh", *machine.command("run", "--error-exitcode=9", "--", machine.build / "targets/healthy"))
+    expect_in("running without recording: ", gate.stderr, "message")
+    expect(gate.returncode, 9, "status")
+
+
 def process_kept_from_the_recorder_is_named_in_races(machine):
     _expect_named(machine, "races", ["races"])
 
