@@ -90,7 +90,9 @@ bool explain_no_recording(const supervise::Recording& recording, const RunOption
   const bool none = processes.empty();
   if (none && recording.is_void()) return true;  // the reason has been printed
   if (options.verbosity == report::Verbosity::quiet) return false;
-  if (!none && failed(end.end)) return print_no_failure(report, recording.keeps_session()), false;
+  const bool may_have_crashed =
+      std::ranges::find(report.notes, analyse::NoteCode::killed_at_work, &analyse::Note::code) != report.notes.end();
+  if (!none && (failed(end.end) || may_have_crashed)) return print_no_failure(report, recording.keeps_session()), false;
   if (!none) return false;
   // A program without a GPU gets no message, unless it failed, or the user asks about its races or for details.
   const bool wanted = options.print_no_race || options.verbosity == report::Verbosity::verbose;

@@ -98,13 +98,22 @@ bool crashed_without_work(const Session& session, const Ending& end, const std::
   return false;
 }
 
+// Returns whether the program was stopped from outside, by cudadiag or by a signal.
+bool was_asked_to_end(const Session& session) {
+  const auto& passes = session.manifest.passes;
+  return session.manifest.asked_to_end || session.manifest.hang ||
+         (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
+}
+
 // A process may exit with a failure while GPU work is pending. That work may have failed or hung before any call could
-// report it.
+// report it. A process whose end only the program itself saw may have crashed, although the command succeeded: a shell
+// ignores how all but the last process of a pipeline end.
 void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::recording) return;
   const Ending end = ending_of(session, process);
-  const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
+  const bool may_have_crashed = end.bad || (!end.of_process && !was_asked_to_end(session));
+  const std::uint64_t unfinished = may_have_crashed ? unfinished_operations(record) : 0;
   if (unfinished == 0) return;
   const std::string how = !end.of_process ? "ended in an unknown way"
                           : end.signal != 0
@@ -199,13 +208,6 @@ bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
          record.operations_issued > 0;
-}
-
-// Returns whether the program was stopped from outside, by cudadiag or by a signal.
-bool was_asked_to_end(const Session& session) {
-  const auto& passes = session.manifest.passes;
-  return session.manifest.asked_to_end || session.manifest.hang ||
-         (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
 // Returns whether the process may have ended because it gave up waiting. If only the end of the command is known,

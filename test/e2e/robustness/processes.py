@@ -69,6 +69,17 @@ def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     expect(report["verdict"], "no_cuda_failure", "verdict")
 
 
+def process_that_dies_at_work_in_a_pipeline_is_a_riddle(machine):
+    machine.plan("hang kernel=smooth")
+    dies = "import cuda, os, signal; cuda.start(); launch, p = cuda.kernel('smooth'); launch(None, p, None); os.kill(os.getpid(), signal.SIGSEGV)"
+    machine.environment["PYTHONPATH"] = str(pathlib.Path(program("ten_launches.py")[-1]).parent)
+    result = machine.run("bash", "-c", '"$@" | cat', "bash", sys.executable, "-c", dies, options=["--json", "out.json"])
+    expect(result.returncode, 0, "status")
+    expect(json.loads((machine.folder / "out.json").read_text())["verdict"], "inconclusive", "verdict")
+    expect_in("cudadiag: cannot tell whether CUDA failed: process ", result.stderr, "what is said")
+    expect_in("ended in an unknown way with 1 operation pending", result.stderr, "why")
+
+
 def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     machine.plan("hang kernel=stuck")
     result = machine.run(*program("ranks.py", "both"))

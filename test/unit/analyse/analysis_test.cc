@@ -195,7 +195,7 @@ TEST_CASE("a crash before a GPU core dump may be the driver's own") {
   CHECK(names_driver());
 }
 
-TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end if the command failed") {
+TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end, unless the program was asked to end") {
   session::Session session;
   session.processes = {working_process(SIGSEGV)};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
@@ -206,7 +206,13 @@ TEST_CASE("a crash at work leaves the verdict open, and so does an unknown end i
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
             ->text.starts_with("process 4711 ended in an unknown way with 2 operations pending"));
+  // The process may have crashed in a pipeline whose last process succeeded.
   session.manifest.passes[0].end = {0, std::nullopt};
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
+  session.manifest.asked_to_end = true;
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+  session.manifest.asked_to_end = false;
+  session.processes[0].record.exit_status = 0;
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
