@@ -23,6 +23,9 @@ namespace cudadiag::launch {
 
 namespace {
 
+// Replaces the magic number of an arena to which recorders must not add areas.
+constexpr std::uint64_t kClosed = 0;
+
 base::Error failed(const std::string& what, int error) {
   return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
 }
@@ -93,9 +96,10 @@ base::Result<Arena> Arena::attach(const session::LivePlace& place) {
   auto* header = static_cast<std::byte*>(memory);
   const std::uint64_t areas = wire::load(header, wire::arena::kAreas);
   const std::uint64_t bytes = wire::load(header, wire::arena::kAreaBytes);
-  const bool fits = wire::load_acquire(header, wire::arena::kMagic) == wire::arena::kMagicValue &&
-                    areas <= wire::arena::kAreaCount && bytes >= wire::area::kHeaderSize &&
-                    bytes % wire::area::kPage == 0 && areas <= (size - wire::arena::kHeaderSize) / bytes;
+  const std::uint64_t magic = wire::load_acquire(header, wire::arena::kMagic);
+  const bool fits = (magic == wire::arena::kMagicValue || magic == kClosed) && areas <= wire::arena::kAreaCount &&
+                    bytes >= wire::area::kHeaderSize && bytes % wire::area::kPage == 0 &&
+                    areas <= (size - wire::arena::kHeaderSize) / bytes;
   const std::uint32_t version = wire::load(header, wire::arena::kVersion);
   Arena arena(std::move(file), header, areas, bytes);
   if (!fits) return gone;
@@ -144,6 +148,8 @@ std::size_t Arena::claimed() const {
 }
 
 std::size_t Arena::turned_away() const { return wire::load_acquire(header_, wire::arena::kClaimed) - claimed(); }
+
+void Arena::close_to_others() const { wire::store_release(header_, wire::arena::kMagic, kClosed); }
 
 void Arena::keep_areas() const { wire::store(header_, wire::arena::kReusedFrom, std::uint32_t{0}); }
 

@@ -40,6 +40,8 @@ class Arena {
   std::size_t places() const { return areas_; }
   // Makes processes claim new areas only, because the areas of processes that have ended are still needed.
   void keep_areas() const;
+  // Makes processes that start from now on record to files, because nobody reads new areas any more.
+  void close_to_others() const;
   // Returns the number of processes whose areas were reused although it is unknown how they ended.
   std::size_t forgotten() const;
   // Returns the number of areas that processes have claimed. Excludes processes that found no free area.

@@ -255,7 +255,8 @@ base::Result<fs::path> find_session(const std::vector<Root>& roots, const std::s
     if (auto found = by_prefix(roots, wanted)) return *found;
     const std::string name = fs::path(wanted).filename().string();
     if (is_session_name(name) && name.ends_with(kIncomplete)) {
-      return base::Error{"session " + wanted + " has no recording", "a process that the run left can still write one"};
+      return base::Error{"session " + wanted + " has no recording",
+                         "a process that the run left writes one only if it uses CUDA"};
     }
     const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
     return obstacle.value_or(

@@ -366,6 +366,11 @@ void Recording::note_end(const RunEnd& end) {
   session_.manifest.asked_to_end = end.interrupted;
   // Once a hanging program has been asked to terminate, its actions say nothing about the hang.
   if (!session_.manifest.hang) read_areas();
+  // A process that started after the end of the command records to a file.
+  for (const session::Process& process : session_.processes) {
+    const bool goes_on = writer_ && session::lives(writer_->folder(), process.record).value_or(false);
+    if (goes_on) session_.manifest.outlived_by.insert(process.pid);
+  }
   if (may_be_dumped()) remove_pipes(writer_->pass_folder());
   std::error_code error;
   holds_launcher_ = writer_ && std::filesystem::remove(writer_->pass_folder() / kInnerLauncher, error);

@@ -152,13 +152,14 @@ void RunWatch::wait_alone() {
 std::vector<std::uint32_t> RunWatch::wait_for_rest() {
   if (arena_ == nullptr) return {};
   const auto patience = Clock::now() + kAftermath;
-  while (true) {
-    std::vector<std::uint32_t> rest = recording_processes(*arena_);
-    if (rest.empty() || Clock::now() > patience) return rest;
+  // A process that has not used CUDA yet may be about to.
+  while (Clock::now() <= patience && (!recording_processes(*arena_).empty() || !rest().empty())) {
     relay_.wait(50);
     relay_.take_signals();
     target_.reap();
   }
+  arena_->close_to_others();
+  return recording_processes(*arena_);
 }
 
 std::vector<std::uint32_t> RunWatch::rest() const {

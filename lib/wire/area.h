@@ -251,7 +251,8 @@ inline constexpr std::size_t kFilesBeside = 8;
 // Enough areas to show what happened before a failure. Without reuse, 1,024 short processes take 525 MB.
 inline constexpr std::uint32_t kKeptAreas = 16;
 
-inline constexpr Field<std::uint64_t, 0> kMagic;       // written by the launcher before the target starts
+// Written by the launcher before the target starts. Set to 0 once it reads no new areas: recorders then write files.
+inline constexpr Field<std::uint64_t, 0> kMagic;
 inline constexpr Field<std::uint32_t, 8> kVersion;     // written by the launcher: area.h's kFormatVersion
 inline constexpr Field<std::uint32_t, 12> kAreas;      // written by the launcher
 inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // written by the launcher

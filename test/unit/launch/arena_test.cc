@@ -45,6 +45,12 @@ TEST_CASE("the file at that path must be that very arena") {
   CHECK(!can_attach(place));
 }
 
+TEST_CASE("an arena that is closed to new processes can still be read") {
+  const Arena arena = made();
+  arena.close_to_others();
+  CHECK(can_attach(arena.place()));
+}
+
 TEST_CASE("a memory file that could shrink while it is read is not an arena") {
   const base::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(file.get(), 1 << 20) == 0);
