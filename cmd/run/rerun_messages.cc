@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "diagnose/run_description.h"
 #include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/writers.h"
@@ -164,6 +165,8 @@ void print_confirmed(const RerunEnded& rerun, const std::string& isolated) {
   std::string what(pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome));
   if (!pass.cut_short && rerun.judged().outcome == RerunOutcome::did_not_fail && rerun.judged().end.bad) {
     what = fmt::format("no GPU work failed, but it ended with {}", rerun.judged().end.text);
+  } else if (!pass.cut_short && rerun.judged().outcome == RerunOutcome::kept_from) {
+    what = "was kept from " + diagnose::kept_from_text(pass.kept_from, rerun.session.manifest.working_directory);
   }
   const std::uint64_t waits = rerun.judged().waits;
   say(fmt::format("rerun {}: {}, after {}; waited for {}", rerun.session.reruns.size(), what,

@@ -87,8 +87,11 @@ constexpr base::Words<Deed, 13> kDoing = {{
 // Programs survive when isolation denies a change under /proc, so such a change did not end the rerun.
 bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
 
-// Returns text such as "writing ckpt/ and 2 other things". Names the last attempt, which probably ended the rerun.
-// Shows paths inside `directory` relative to it. Empty if `kept` is empty.
+// The limit has no path. The supervisor reports it when the rerun's overlays are full.
+bool is_write_limit(const KeptFrom& kept) { return kept.deed == Deed::write && !kept.object.starts_with('/'); }
+
+}  // namespace
+
 std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string& directory) {
   if (kept.empty()) return "";
   auto last = std::find_if_not(kept.rbegin(), kept.rend(), is_of_process);
@@ -100,6 +103,8 @@ std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string&
   if (kept.size() == 2) return said(*last) + " and " + said(&*last == &kept.front() ? kept.back() : kept.front());
   return fmt::format("{} and from {} other actions", said(*last), kept.size() - 1);
 }
+
+namespace {
 
 void add(std::vector<analyse::Note>& notes, analyse::NoteCode code, const std::string& text) {
   const bool known = std::ranges::any_of(notes, [&](const analyse::Note& note) { return note.text == text; });
@@ -301,6 +306,7 @@ class PassLines {
         line.ended_at_that || (outcome == Outcome::failed && !pass.cut_short && (pass.isolated || !waited_for_all));
     if (line.ended_at_that) {
       line.outcome = "was kept from " + kept_from_text(pass.kept_from, session_.manifest.working_directory);
+      line.reached_write_limit = std::ranges::any_of(pass.kept_from, is_write_limit);
     }
   }
 

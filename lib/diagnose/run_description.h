@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyse/analysis.h"
 #include "diagnose/facts/report_model.h"
@@ -21,6 +22,9 @@ void add_processes(Diagnosis& report, const session::Session& session);
 // Call this after the findings are complete, because the outcome of a pass depends on them.
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::ToolResults& results);
+// Returns text such as "writing ckpt/ and from 2 other actions". Names the last attempt, which probably ended the
+// rerun. Shows paths inside `directory` relative to it. Empty if `kept` is empty.
+std::string kept_from_text(const std::vector<session::KeptFrom>& kept, const std::string& directory);
 // Adds each note once. Call this after all findings are resolved, because resolving adds the symbolizer's notes.
 void add_notes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);

@@ -53,6 +53,8 @@ inline constexpr const char* kNotIsolated = "  # not isolated: it can write file
 
 // The option that makes `cudadiag bisect` isolate its reruns, as `cudadiag run` does.
 inline constexpr const char* kIsolated = "--isolated";
+// The same, after a rerun that wrote more than it may.
+inline constexpr const char* kIsolatedWithMoreWrites = "--isolated --write-limit MIB";
 // The option that makes `cudadiag bisect` reproduce an intermittent failure.
 inline constexpr const char* kRepeat = "--repeat 20";
 inline constexpr int kRepeats = 20;

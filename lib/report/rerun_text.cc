@@ -203,7 +203,9 @@ std::string no_proof_text(const Diagnosis& after, const Finding& finding, const 
     const std::string allow =
         after.session.empty()
             ? ""
-            : "; to allow it: " + diagnose::bisect_command(session, after.input_read, after.rerun_options);
+            : "; to allow it: " +
+                  diagnose::bisect_command(session, after.input_read, after.rerun_options,
+                                           last.reached_write_limit ? diagnose::kIsolatedWithMoreWrites : "");
     const bool several = std::ranges::count_if(after.passes, is_confirm) > 1;
     return fmt::format("not confirmed: {}{} {}{}", runs, several ? "; the last one" : "", last.outcome, allow);
   }

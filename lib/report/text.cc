@@ -122,6 +122,12 @@ bool isolated_rerun_may_prove(const diagnose::Diagnosis& report) {
   return last != nullptr && !last->isolated && last->judged == analyse::Rerun::Outcome::not_reached;
 }
 
+// Returns true if an isolated rerun that may write more may prove the answer.
+bool roomier_rerun_may_prove(const diagnose::Diagnosis& report) {
+  const diagnose::PassLine* last = unproving_rerun(report);
+  return last != nullptr && last->reached_write_limit;
+}
+
 // Says why source lines are missing.
 Section withheld(const diagnose::Diagnosis& report) {
   return {.label = "Source", .lines = report.foreign.empty() ? Lines() : Lines{diagnose::withheld_text(report)}};
@@ -147,7 +153,10 @@ struct Prospects {
     }
     return diagnose::record_command(report.options, report.command, report.input_read, "-o FOLDER");
   }
-  const char* isolation() const { return isolated ? diagnose::kIsolated : ""; }
+  const char* isolation() const {
+    if (!isolated) return "";
+    return !first_rerun && roomier_rerun_may_prove(report) ? diagnose::kIsolatedWithMoreWrites : diagnose::kIsolated;
+  }
   std::string limits() const { return (isolated ? kIsIsolated : kWrites) + risks(); }
   std::string writes() const { return kWrites + risks(); }
   // The risk for other programs, and the condition for a copy.
@@ -278,8 +287,9 @@ Section next_commands(const diagnose::Diagnosis& report, const TextOptions& opti
   known.may_rerun = options.suggest_rerun && report.foreign.empty() && !report.passes.empty() && !report.is_one_rank &&
                     diagnose::descriptor_in(report.command).empty();
   known.first_rerun = known.may_rerun && !was_rerun(report);
-  known.isolated = (known.first_rerun || (known.may_rerun && isolated_rerun_may_prove(report))) && options.isolates &&
-                   report.exposed.empty();
+  const bool isolated_may_prove = isolated_rerun_may_prove(report) || roomier_rerun_may_prove(report);
+  known.isolated =
+      (known.first_rerun || (known.may_rerun && isolated_may_prove)) && options.isolates && report.exposed.empty();
   known.sanitizes = options.sanitizes;
   known.session = options.is_latest ? "" : report.session;
   for (const auto suggest :

@@ -549,6 +549,7 @@ struct PassLine {
   std::optional<analyse::Rerun::Outcome> judged{};  // set for a rerun that ran to its end
   DumpState dump = DumpState::none;
   std::string last_printed{};  // if the rerun failed in another way than the first run: the last line that it printed
+  bool reached_write_limit = false;  // `ended_at_that`: it wrote more than --write-limit
 };
 
 struct Diagnosis {

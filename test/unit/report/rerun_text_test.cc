@@ -109,6 +109,26 @@ TEST_CASE("an isolated rerun is suggested if files of the first run may be in th
   CHECK_FALSE(suggests());
 }
 
+TEST_CASE("a first rerun is isolated if the machine can isolate it, and a later one is not") {
+  Diagnosis report = python_report();
+  report.session = "/s";
+  TextOptions options;
+  options.verbosity = Verbosity::verbose;
+  options.isolates = true;
+  const auto names = [&](const char* command) {
+    return write_text(report, options).find(command) != std::string::npos;
+  };
+  CHECK(names("Next    cudadiag bisect /s --isolated  # about 62 s a rerun; it changes no files\n"));
+  CHECK_FALSE(names("it can write files"));
+  report.passes.push_back({session::PassKind::confirm, "was kept from writing mine.log", 3, 0, 0});
+  report.passes.back().leaves_proof_open = true;
+  CHECK(names("Next    cudadiag bisect /s  # about 62 s a rerun; it can write files\n"));
+  CHECK_FALSE(names("--isolated"));
+  report.rerun_options = {"--write-limit=10"};
+  report.passes.back().reached_write_limit = true;
+  CHECK(names("Next    cudadiag bisect /s --isolated --write-limit MIB  # about 62 s a rerun; it changes no files\n"));
+}
+
 TEST_CASE("after the reruns, only the rows that changed are printed") {
   Diagnosis proven = device_report();
   proven.passes.push_back({session::PassKind::confirm, "proven", 3, 0, 0});
@@ -143,6 +163,13 @@ TEST_CASE("isolation stopped the last of several reruns") {
       first_sentence(1, kept_from_writing()).starts_with("not confirmed: a rerun (3.0 s) was kept from writing ckpt/"));
   CHECK(first_sentence(2, kept_from_writing())
             .starts_with("not confirmed: 2 reruns (6.0 s); the last one was kept from writing ckpt/"));
+}
+
+TEST_CASE("after a rerun that wrote too much, an isolated one that may write more is suggested") {
+  PassLine line = kept_from_writing();
+  CHECK(first_sentence(1, line).ends_with("; to allow it: cudadiag bisect 7"));
+  line.reached_write_limit = true;
+  CHECK(first_sentence(1, line).ends_with("; to allow it: cudadiag bisect 7 --isolated --write-limit MIB"));
 }
 
 }  // namespace rerun_text_test

@@ -441,22 +441,6 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   CHECK(next().empty());
 }
 
-TEST_CASE("a first rerun is isolated if the machine can isolate it, and a later one is not") {
-  Diagnosis report = python_report();
-  report.session = "/s";
-  cudadiag::report::TextOptions options = kVerbose;
-  options.isolates = true;
-  const auto names = [&](const char* command) {
-    return write_text(report, options).find(command) != std::string::npos;
-  };
-  CHECK(names("Next    cudadiag bisect /s --isolated  # about 62 s a rerun; it changes no files\n"));
-  CHECK_FALSE(names("it can write files"));
-  report.passes.push_back({cudadiag::session::PassKind::confirm, "was kept from writing mine.log", 3, 0, 0});
-  report.passes.back().leaves_proof_open = true;
-  CHECK(names("Next    cudadiag bisect /s  # about 62 s a rerun; it can write files\n"));
-  CHECK_FALSE(names("--isolated"));
-}
-
 TEST_CASE("a plain rerun is named first if the last rerun could not prove the answer") {
   const auto next = [](const Diagnosis& report) {
     const std::string text = write_text(report, kVerbose);
