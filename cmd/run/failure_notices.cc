@@ -116,7 +116,8 @@ int wait_for(pid_t child) {
 void append(const char* name, const std::string& path, const std::string& text) {
   const auto failure = base::write_output_file(path, text, base::Earlier::kept);
   if (failure) {
-    say(fmt::format("{}: the report was not written to {}: {}; choose a regular file", name, path, failure->why));
+    say(fmt::format("{}: the report was not written to {}: {}; {}", name, path, failure->why,
+                    base::is_for_lack_of_room(failure->error) ? "free some space" : "choose a regular file"));
   }
 }
 

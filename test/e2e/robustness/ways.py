@@ -507,7 +507,7 @@ def file_that_cannot_take_the_report_is_named_and_not_waited_for(machine):
                   "file\n", result.stderr, name)
     machine.environment["TORCHELASTIC_ERROR_FILE"] = str(machine.folder / "gone/error.json")
     result = machine.run(machine.build / "targets/third_of_ten", options=["--termination-log", "/dev/full"])
-    expect_in("was not written to /dev/full: No space left on device", result.stderr, "a full device")
+    expect_in("was not written to /dev/full: No space left on device; free some space\n", result.stderr, "a full device")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(machine.folder / "socket"))
         result = machine.run(machine.build / "targets/third_of_ten", options=["--json", "socket"])
