@@ -329,7 +329,8 @@ Lines witness_commands(const diagnose::Diagnosis& report, const TextOptions& opt
   for (const diagnose::Finding& finding : report.findings) {
     for (const diagnose::WitnessCommand& command : finding.tools.not_run) {
       std::string line = command.text;
-      if (command.runs_target) line += " " + diagnose::shell_line(report.command);
+      if (command.runs_target)
+        line += " " + diagnose::shell_line(report.command) + (report.input_read ? " <INPUT" : "");
       if (command.runs_target && !options.sanitizes) line += "  # where compute-sanitizer is installed";
       lines.push_back(std::move(line));
     }

@@ -434,6 +434,9 @@ TEST_CASE("the verbose report also names the commands that can find more, a plai
   CHECK(next() ==
         "cudadiag bisect /s --sanitize  # runs it under compute-sanitizer\n"
         "        compute-sanitizer --tool memcheck python train.py");
+  report.input_read = true;
+  CHECK(next().ends_with("compute-sanitizer --tool memcheck python train.py <INPUT"));
+  report.input_read = false;
   // compute-sanitizer checks only kernels.
   report.findings[0].launch->mangled.clear();
   report.findings[0].candidates.clear();
