@@ -172,6 +172,7 @@ void print_no_race(const session::Races& races, report::Verbosity verbosity) {
   }
   if (const std::string unchecked = diagnose::unchecked_text(races); !unchecked.empty()) text += "; " + unchecked;
   say(text);
+  if (const std::string remedy = diagnose::disassembler_remedy(races); !remedy.empty()) say(remedy);
 }
 
 }  // namespace cudadiag::command

@@ -24,6 +24,8 @@ namespace cudadiag::diagnose {
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
 // Says how many kernels were not checked for races between their own threads; empty if all were.
 std::string unchecked_text(const session::Races& races);
+// If one of these texts is not empty because no disassembler was found, says how to get one; otherwise returns "".
+std::string disassembler_remedy(const session::Races& races);
 
 // Adds findings for races between streams, one for each pair of lines.
 void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve);

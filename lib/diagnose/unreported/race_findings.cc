@@ -332,11 +332,15 @@ void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
 
 namespace {
 
-constexpr const char* kNoDisassembler =
-    "nvdisasm, which reads kernel code, was not found: run pip install nvidia-cuda-nvdisasm, or add the CUDA Toolkit's "
-    "bin folder to PATH";
+constexpr const char* kNoDisassembler = "the code of no kernel could be read";
 
 }  // namespace
+
+std::string disassembler_remedy(const session::Races& races) {
+  if (races.kernels.disassembler || (unjudged_text(races).empty() && unchecked_text(races).empty())) return "";
+  return "nvdisasm, which reads kernel code, was not found: run pip install nvidia-cuda-nvdisasm, or add the CUDA "
+         "Toolkit's bin folder to PATH";
+}
 
 std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   std::uint64_t pairs = 0;
@@ -347,7 +351,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       "{} unordered pair{} of kernels on the same memory {} not reported, because it is unknown whether one of them "
       "writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
-  if (!races.kernels.disassembler) return text + "; " + kNoDisassembler;
+  if (!races.kernels.disassembler) return text + ": " + kNoDisassembler;
   return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));
 }
@@ -400,12 +404,14 @@ void add_races(Diagnosis& report, const session::Session& session, const Resolve
     settled += pair.times;
     if (!only_reads(now)) tell(now, *process);
   }
-  if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
-    report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(text)});
+  const std::string remedy = disassembler_remedy(*session.races), more = remedy.empty() ? "" : "; " + remedy;
+  std::string unjudged = unjudged_text(*session.races, settled), unchecked = unchecked_text(*session.races);
+  if (!unchecked.empty()) unchecked += more;
+  if (!unjudged.empty()) {
+    if (unchecked.empty()) unjudged += more;
+    report.notes.push_back({analyse::NoteCode::races_unjudged, std::move(unjudged)});
   }
-  if (std::string text = unchecked_text(*session.races); !text.empty()) {
-    report.notes.push_back({analyse::NoteCode::races_unchecked, std::move(text)});
-  }
+  if (!unchecked.empty()) report.notes.push_back({analyse::NoteCode::races_unchecked, std::move(unchecked)});
   if (dismissed > 0) {
     report.notes.push_back(
         {analyse::NoteCode::races_dismissed,
