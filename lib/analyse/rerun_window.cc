@@ -145,7 +145,8 @@ RerunWindow rerun_window(const Analysis& analysis, WindowReach reach, bool alway
   if (reach == WindowReach::calls) {
     const std::string text = keys.text();
     return {text.empty() ? text : text + near_text(analysis),
-            candidates == 1 ? "the only candidate" : fmt::format("{} candidates", candidates)};
+            candidates == 1 ? "the only candidate and the calls around it"
+                            : fmt::format("{} candidates and the calls around them", candidates)};
   }
   for (const Rerun& rerun : analysis.reruns) {
     if (rerun.failure) add(keys, *rerun.failure, reach, always_hooked);

@@ -85,7 +85,7 @@ def one_rerun_confirms_and_traces(machine):
     expect(_passes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
     machine.run(*program("traced.py"), options=["--rerun=never"])
     result = machine.cudadiag("bisect", "--isolated", "--no-device-pass", timeout=60)
-    expect_in("rerun 1: waits for the only candidate, and traces the bad value", result.stderr, "progress")
+    expect_in("rerun 1: waits for the only candidate and the calls around it, and traces the bad value", result.stderr, "progress")
     expect(_passes(machine.report()), [("record", "bracketed"), ("confirm", "proven")], "passes of bisect")
 
 

@@ -26,7 +26,7 @@ def bisect_proves_what_was_recorded(machine):
     result = machine.run(*program("probe.py"))
     folder = session_of(machine).resolve()
     done = expect_success(bisect(machine, cwd="/"))
-    expect_in("rerun 1: waits for the only candidate", done.stderr, "stderr")
+    expect_in("rerun 1: waits for the only candidate and the calls around it", done.stderr, "stderr")
     expect_in("[proven]", done.stdout, "report")
     expect(result.returncode, 3, "status of the run")
     expect_proven(machine.report())

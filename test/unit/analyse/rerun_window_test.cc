@@ -13,7 +13,7 @@ TEST_CASE("the window of calls begins shortly before the candidates' calls") {
   const RerunWindow window = rerun_window(runs.look(), WindowReach::calls);
   CHECK(window.text.ends_with("@33"));
   CHECK(window.text.find(',') == std::string::npos);
-  CHECK(window.words == "2 candidates");
+  CHECK(window.words == "2 candidates and the calls around them");
   CHECK(rerun_window(Runs(run_of_bad(2, 3)).look(), WindowReach::calls).text.ends_with("@1"));
 }
 
