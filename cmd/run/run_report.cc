@@ -158,7 +158,7 @@ void RunReport::keep_session() {
   if (const auto failure = recording_.close(retention)) say(*failure);
   const session::Root& root = recording_.writer()->root();
   if (!root.warning.empty()) say(root.warning);
-  if (options_.verbosity != report::Verbosity::quiet)
+  if (options_.verbosity == report::Verbosity::verbose)
     print_removed(recording_.writer()->removed(), recording_.writer()->root().folder);
 }
 

@@ -13,7 +13,7 @@ ONCE = AGAIN + " run=1"
 NOBODY = 65534
 
 
-def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(machine):
+def an_old_session_goes_with_v_announced_and_nothing_of_the_users_goes_with_it(machine):
     program = faulty(machine)
     machine.run(program)
     root = machine.state / "cudadiag"
@@ -25,12 +25,12 @@ def an_old_session_that_goes_is_announced_and_nothing_of_the_users_goes_with_it(
     model = root / "20190101-000000-77"
     model.mkdir()
     (model / "manifest.json").write_text('{"model": "mine"}')
-    said = machine.run(program).stderr
+    said = machine.run(program, options=["-v"]).stderr
     expect_in(f"removed 1 old session ({oldest.name}): cudadiag keeps the newest 20 in {root}, up to 2 GB; to protect one: "
               "cudadiag keep SESSION\n", said, "announcement")
     expect(sorted(p.name for p in oldest.iterdir()), ["weights.bin"], "what remains of the oldest")
     expect(sorted(p.name for p in model.iterdir()), ["manifest.json"], "a folder of the user's")
-    expect("removed" in machine.run(program, options=["-q"]).stderr, False, "announcement of -q")
+    expect("removed" in machine.run(program).stderr, False, "announcement without -v")
     expect(expect_success(machine.cudadiag("list")).stdout.count("\n"), 21, "heading, and the sessions that are listed")
 
 
