@@ -317,7 +317,7 @@ void Recording::note_unreached(const std::string& what) {
 }
 
 bool Recording::is_void() const {
-  return void_ || !session_.manifest.unrecorded.empty() ||
+  return void_ || !session_.manifest.unrecorded.empty() || (options_.runs_python() && session_.processes.empty()) ||
          std::ranges::any_of(session_.processes, analyse::is_unrecorded);
 }
 

@@ -95,8 +95,8 @@ class Recording {
   bool holds_launcher() const { return holds_launcher_; }
   // If another launcher started this one, makes its holds_launcher() return true.
   static void tell_outer_launcher();
-  // Returns whether nothing could be recorded, or a process that uses a GPU was not recorded. The absence of a finding
-  // then proves nothing. Valid after note_end().
+  // Returns whether nothing could be recorded or no operator was checked, or whether a process that uses a GPU was not
+  // recorded. The absence of a finding then proves nothing. Valid after note_end().
   bool is_void() const;
 
   // Sets the log that is stored with the areas. `log` must exist until close(). If the disk has no room for both the

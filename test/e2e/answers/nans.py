@@ -93,6 +93,8 @@ def program_without_pytorch_is_not_said_to_be_checked(machine):
     result, report = _nans(machine, sys.executable, "-c", "print(1)")
     expect((result.returncode, result.stdout, report["findings"]), (0, "1\n", []), "result")
     expect_in("nothing was checked: no process of the command imported PyTorch", result.stderr, "message")
+    gate, _ = _nans(machine, sys.executable, "-c", "print(1)", options=["--error-exitcode", "9"])
+    expect(gate.returncode, 9, "status of a gate")
 
 
 def sitecustomize_of_the_program_still_runs(machine):
