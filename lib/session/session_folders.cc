@@ -71,7 +71,7 @@ std::vector<Root> roots(const std::optional<fs::path>& output) {
     found.push_back({own, false, "", true});
   } else if (state.starts_with('/')) {
     found.push_back({fs::path(state) / "cudadiag", false, ""});
-  } else if (home.starts_with('/')) {
+  } else if (std::error_code ignored; home.starts_with('/') && fs::is_directory(home, ignored)) {
     found.push_back({fs::path(home) / ".local/state/cudadiag", false, ""});
   }
   std::error_code error;

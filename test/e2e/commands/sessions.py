@@ -523,6 +523,15 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
            "stored; choose a folder for it with -o FOLDER", "the last line")
 
 
+def home_that_does_not_exist_is_not_created(machine):
+    machine.plan(FAULT)
+    del machine.environment["XDG_STATE_HOME"]
+    machine.environment["HOME"] = str(machine.folder / "nobody")
+    said = machine.run(*program("ten_launches.py")).stderr
+    expect_in(f"sessions go to {machine.folder}/cudadiag-{os.geteuid()}, which may vanish", said, "where they go instead")
+    expect((machine.folder / "nobody").exists(), False, "whether the home folder was created")
+
+
 def unwritable_folder_by_the_environment_is_named(machine):
     machine.plan(FAULT)
     (machine.folder / "file").touch()
