@@ -189,7 +189,9 @@ std::string proof_text(const Diagnosis& after, const Finding& finding) {
   std::string by = reruns_text(after);
   if (!by_waiting && has_dump && finding.device) by = "the GPU core dump of a rerun";
   if (by.empty()) return "";
-  const std::string which = &finding == &after.findings.front() ? "" : place_of(finding) + " is ";
+  const bool one_place =
+      std::ranges::all_of(after.findings, [&](const Finding& other) { return place_of(other) == place_of(finding); });
+  const std::string which = one_place ? "" : place_of(finding) + " is ";
   return fmt::format("confirmed by {}: {}{}", by, which, diagnose::word(finding.evidence.grade()));
 }
 

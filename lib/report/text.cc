@@ -542,8 +542,10 @@ std::string write_text(const diagnose::Diagnosis& report, const TextOptions& opt
     const std::string job = diagnose::job_sentence(report);
     if (!job.empty()) return fmt::format("cudadiag: {}\n", base::printable(job));
     std::string text;
-    for (const diagnose::Finding& each : report.findings) {
-      text += fmt::format("cudadiag: {} [{}]\n", headline(each, report.working_directory), diagnose::grade_text(each));
+    for (const SharedFinding& each : shared_findings(report)) {
+      const std::string many = each.ranks.size() > 1 ? fmt::format(", in {} processes", each.ranks.size()) : "";
+      text += fmt::format("cudadiag: {} [{}]{}\n", headline(*each.first, report.working_directory),
+                          diagnose::grade_text(*each.first), many);
     }
     return text;
   }

@@ -172,4 +172,16 @@ TEST_CASE("after a rerun that wrote too much, an isolated one that may write mor
   CHECK(first_sentence(1, line).ends_with("; to allow it: cudadiag bisect 7 --isolated --write-limit MIB"));
 }
 
+TEST_CASE("a proof names its line if there are several") {
+  Diagnosis before = python_report();
+  before.findings.push_back(before.findings.front());
+  before.findings.back().location.line = 60;
+  ++before.findings.back().pid;
+  Diagnosis proven = before;
+  proven.passes.push_back({session::PassKind::confirm, "proven", 3, 0, 0});
+  proven.passes.back().judged = analyse::Rerun::Outcome::proven;
+  proven.findings[0].evidence = {analyse::Fact::ran_alone, "it ran alone and failed"};
+  CHECK(RerunText(before, {}).finish(proven).front().text == "confirmed by a rerun (3.0 s): train.py:41 is proven");
+}
+
 }  // namespace rerun_text_test

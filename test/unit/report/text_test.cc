@@ -194,6 +194,14 @@ TEST_CASE("quiet is one line for each finding") {
   CHECK(two == one + one);
 }
 
+TEST_CASE("quiet is one line for the same finding in several processes") {
+  diagnose::Diagnosis report = python_report();
+  report.findings.push_back(report.findings.front());
+  ++report.findings.back().pid;
+  CHECK(write_text(report, {Verbosity::quiet, false, 100, false}) ==
+        "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed], in 2 processes\n");
+}
+
 TEST_CASE("a long run: the time of the error") {
   Diagnosis report = python_report();
   CHECK(write_text(report, {}).find("\nTime ") == std::string::npos);
