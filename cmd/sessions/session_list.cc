@@ -153,6 +153,15 @@ std::string list_text(const std::vector<ListedSession>& sessions, std::optional<
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], base::width(row[i]));
   }
+  // On a narrow terminal, a long result must not push the lines off it.
+  constexpr std::size_t kResult = 2, kKernel = 4, kGap = 2;
+  std::size_t wanted = 3;  // for "..." in place of the kernel
+  for (std::size_t i = 0; i < kKernel; ++i) wanted += widths[i] + kGap;
+  if (columns && wanted > static_cast<std::size_t>(*columns)) {
+    const std::size_t excess = wanted - static_cast<std::size_t>(*columns);
+    widths[kResult] = std::max(base::width(rows[0][kResult]), widths[kResult] - std::min(widths[kResult], excess));
+    for (auto& row : rows) row[kResult] = base::clip(row[kResult], widths[kResult]);
+  }
   std::string text;
   for (const auto& row : rows) {
     std::string line;

@@ -86,6 +86,12 @@ TEST_CASE("a row is cut at the width of the terminal, but not inside a character
   }
 }
 
+TEST_CASE("on a narrow terminal, the result is cut before the line") {
+  CHECK(list_text({failed()}, 40) ==
+        "#  AGE  RESULT          LINE         ...\n"
+        "1  2 h  illegal mem...  train.py:41  ...\n");
+}
+
 TEST_CASE("a column is as wide as its longest text has characters") {
   ListedSession session = failed();
   session.found.file = "/home/me/\u00fcbung.py";
