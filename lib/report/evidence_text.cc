@@ -124,7 +124,10 @@ std::string argument_line(const diagnose::Argument& argument, const std::string&
   if (argument.outside.value_or(0) > 0) clause(outside_text(argument));
   if (argument.nan.value_or(0) > 0) clause(diagnose::thousands(*argument.nan) + " NaN");
   if (argument.inf.value_or(0) > 0) clause(diagnose::thousands(*argument.inf) + " infinite");
-  if (argument.pointer) clause(*argument.pointer == 0 ? "null" : fmt::format("at {:#x}", *argument.pointer));
+  if (argument.pointer) {
+    const std::string address = fmt::format("{:#x}", *argument.pointer);
+    if (argument.value != address) clause(*argument.pointer == 0 ? "null" : "at " + address);
+  }
   if (argument.allocation) clause(memory_text(*argument.allocation, directory));
   return line;
 }

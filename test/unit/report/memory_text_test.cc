@@ -124,4 +124,13 @@ TEST_CASE("the report of PyTorch's allocator has lines, and says fragmented only
   CHECK(tensor_lines(memory, "/home/u", false).size() == 3);
 }
 
+TEST_CASE("a pointer whose value is known is printed once") {
+  Argument argument;
+  argument.name = "parameter 1";
+  argument.pointer = 0x1000;
+  CHECK(argument_line(argument, "") == "parameter 1, at 0x1000");
+  argument.value = "0x1000";
+  CHECK(argument_line(argument, "") == "parameter 1 = 0x1000");
+}
+
 }  // namespace memory_text_test
