@@ -84,7 +84,8 @@ class RunReport {
   bool findings() const { return findings_; }
   // Returns true once the session has what the arena had at one time. May be called on any thread.
   bool stored() const { return stored_; }
-  // Returns false if all findings are work that a signal interrupted, which may only be slow. May be called on any thread.
+  // Returns false if all findings are work that a signal interrupted, which may only be slow. May be called on any
+  // thread.
   bool failed() const { return failed_; }
   // True if some pairs of kernels may race, but no race was found. The session is then kept for a rerun.
   bool open_pairs() const { return open_pairs_; }

@@ -1,5 +1,6 @@
 // Adds findings for operations that use the wrong bytes of memory, or at the wrong time: copies whose source the host
-// changed, kernels that leave their allocations or whose threads race, and graphs that replay on memory of other tensors.
+// changed, kernels that leave their allocations or whose threads race, and graphs that replay on memory of other
+// tensors.
 #include <fmt/core.h>
 
 #include <algorithm>

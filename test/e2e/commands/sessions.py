@@ -593,17 +593,3 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
     shown = machine.cudadiag("doctor", **somebody).stdout
     expect_in(" /etc/some/where cannot be created: /etc is not writable, so ", shown, "doctor")
     expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
-
-
-def doctor_names_the_folder_that_sessions_go_to(machine):
-    (machine.folder / "file").touch()
-    machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
-    shown = machine.cudadiag("doctor")
-    expect(shown.returncode, 1, "status")
-    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
-              f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
-    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
-    machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
-    shown = machine.cudadiag("doctor").stdout
-    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the given folder")
-    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")

@@ -257,3 +257,17 @@ def small_shared_memory_is_not_filled_by_a_recording(machine):
                                                  'df --output=avail -k /dev/shm | tail -n 1; "$0" report -o /dev/shm/s')
     assert int(ended.stdout.split()[0]) > 60 << 10, ended.stdout
     expect_in("the disk had no room for the 64 MB recording and as much for the program", ended.stdout, "reason")
+
+
+def doctor_names_the_folder_that_sessions_go_to(machine):
+    (machine.folder / "file").touch()
+    machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor")
+    expect(shown.returncode, 1, "status")
+    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so sessions go to "
+              f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
+    machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor").stdout
+    expect_in(f" {machine.folder}/file is not a folder, so sessions go to ", shown, "the given folder")
+    expect_in(" fix: choose a different folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")

@@ -472,13 +472,10 @@ TEST_CASE("context of the run: environment, passes, processes, and each note onc
   CHECK(report.driver == "580.1");
   CHECK(report.torch == "2.11");
   CHECK(report.gpus == std::vector<std::string>{"H200", "H200"});
-  REQUIRE(report.passes.size() == 1);
-  CHECK(report.passes[0].outcome == "bracketed");
-  REQUIRE(report.processes.size() == 1);
-  CHECK(report.processes[0].code == 1);
+  CHECK(report.passes.at(0).outcome == "bracketed");
+  CHECK(report.processes.at(0).code == 1);
   const auto count = [&](const char* code) {
-    return std::count_if(report.notes.begin(), report.notes.end(),
-                         [&](const auto& note) { return word(note.code) == code; });
+    return std::ranges::count_if(report.notes, [&](const auto& note) { return word(note.code) == code; });
   };
   CHECK(count("python-off") == 1);
   CHECK(count("launcher") == 1);
@@ -592,8 +589,7 @@ TEST_CASE("notes on CUDA_LAUNCH_BLOCKING, and on setting it too late") {
     session::Session session = session_of({process()});
     session.processes[0].record.properties[property] = value;
     const Diagnosis report = report_of(session, {});
-    return std::any_of(report.notes.begin(), report.notes.end(),
-                       [&](const analyse::Note& note) { return word(note.code) == code; });
+    return std::ranges::any_of(report.notes, [&](const auto& note) { return word(note.code) == code; });
   };
   CHECK(noted("env.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking"));
   CHECK(!noted("env.CUDA_LAUNCH_BLOCKING", "0", "launch-blocking"));
