@@ -298,9 +298,10 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
   if (kept.empty()) return false;
   if (!are_of_one_kind(failure, again)) {
     const std::string clause = fmt::format(
-        "in a rerun, {} ran alone on the GPU and failed with another kind of error ({}), which proves "
+        "in a rerun, this line's operation ran alone on the GPU and failed with another kind of error ({}), which "
+        "proves "
         "nothing about this one",
-        kSomeCall, again.code);
+        again.code);
     const auto& told = failure.evidence.clauses();
     const bool is_new = std::ranges::find(told, clause) == told.end();
     if (again.evidence.proves() && is_new) failure.evidence.add(clause);

@@ -49,7 +49,7 @@ void check_references(const session::ProcessRecord& record) {
   REQUIRE(record.frozen_error <= record.errors.size());
 }
 
-session::ProcessRecord read(AreaBuilder& area) { return session::read_area(area.bytes()).record; }
+session::ProcessRecord record_of(AreaBuilder& area) { return session::read_area(area.bytes()).record; }
 
 }  // namespace
 
@@ -99,27 +99,27 @@ TEST_CASE("zeroes in place of a frozen marker are damage if the stream's later m
   area.live_stream(0);
   area.state(wire::area::State::frozen);
   wire::store(area.context(0), wire::context::kState, 1u);
-  CHECK(read(area).damaged == 0);
+  CHECK(record_of(area).damaged == 0);
   wire::store(area.marker(0), wire::marker::kCompleted, 7);
-  CHECK(read(area).damaged == 1);
-  CHECK(read(area).streams[0].completed() == 7);
+  CHECK(record_of(area).damaged == 1);
+  CHECK(record_of(area).streams[0].completed() == 7);
   wire::store(area.context(0), wire::context::kState, 0u);  // another context may have written it after the freeze
-  CHECK(read(area).damaged == 0);
+  CHECK(record_of(area).damaged == 0);
   wire::store(area.stream(0), wire::stream::kHostCompleted, 3);
-  CHECK(read(area).damaged == 1);
-  CHECK(read(area).streams[0].completed() == 3);
+  CHECK(record_of(area).damaged == 1);
+  CHECK(record_of(area).streams[0].completed() == 3);
 }
 
 TEST_CASE("an operation whose stream has only zeroes for an entry is of an unknown stream") {
   AreaBuilder area;
   area.live_thread(0, 11, 1);
   wire::store(area.kernel(0, 1, 1, 10), wire::operation::kOrdinal, 1u);
-  CHECK(read(area).damaged == 0);  // a live process may have begun to use the stream just now
+  CHECK(record_of(area).damaged == 0);  // a live process may have begun to use the stream just now
   area.state(wire::area::State::frozen);
-  CHECK(read(area).damaged == 1);
-  CHECK(read(area).operations[0].stream == wire::operation::kNoStream);
-  CHECK(read(area).operations[0].ordinal == 0);
+  CHECK(record_of(area).damaged == 1);
+  CHECK(record_of(area).operations[0].stream == wire::operation::kNoStream);
+  CHECK(record_of(area).operations[0].ordinal == 0);
   area.live_stream(1);
-  CHECK(read(area).damaged == 0);
-  CHECK(read(area).operations[0].stream == 1);
+  CHECK(record_of(area).damaged == 0);
+  CHECK(record_of(area).operations[0].stream == 1);
 }
