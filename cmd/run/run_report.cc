@@ -76,7 +76,7 @@ void RunReport::print_report(diagnose::Diagnosis report) {
   }
   write_error_text(report::write_text(report, options));
   for (const diagnose::Finding& finding : report.findings) {
-    failed_ |= !finding.hang || !finding.hang->interrupted;
+    if (!finding.hang || !finding.hang->interrupted) failed_ = true;
     if (is_stall(finding)) {
       reported_stalls_[*finding.hang->stall] = diagnose::place(finding.location, report.working_directory);
     } else {
