@@ -68,13 +68,13 @@ int line_in_ranges(const session::Code& code, std::int64_t offset) {
 }
 
 // Six bits per byte, least significant first; bit 6 is set if more bytes follow. The lowest bit of the result is the
-// sign.
-std::int64_t signed_varint(TableBytes& table) {
+// sign. Returns nullopt if the table ends within the number.
+std::optional<std::int64_t> signed_varint(TableBytes& table) {
   constexpr unsigned kMaxShift = 30;
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift <= kMaxShift; shift += 6) {
     const auto byte = table.next();
-    if (!byte) break;
+    if (!byte) return std::nullopt;
     value |= std::uint64_t{*byte & 0x3fu} << shift;
     if (!(*byte & 0x40)) break;
   }
@@ -89,7 +89,11 @@ int line_in_locations(const session::Code& code, std::int64_t offset) {
   std::int64_t line = code.first_line, end = 0;
   while (const auto first = table.next()) {
     const unsigned kind = (*first >> 3) & 15u;
-    if (kind == no_columns || kind == long_form) line += signed_varint(table);
+    if (kind == no_columns || kind == long_form) {
+      const auto step = signed_varint(table);
+      if (!step) return 0;
+      line += *step;
+    }
     if (kind >= one_line_0 && kind <= one_line_2) line += kind - one_line_0;
     end += ((*first & 7) + 1) * kCodeUnit;
     if (offset < end) return kind == no_location ? 0 : checked_line(line);

@@ -1,4 +1,4 @@
-// The names of the files that a recorded process and its driver leave in the folder of the pass, beside the area.
+// The files of a GPU core dump, and the reason why a process is not recorded, both in the folder of the pass.
 #pragma once
 
 #include <cstdint>

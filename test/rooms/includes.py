@@ -67,7 +67,7 @@ ROOMS = {
     "session": ("read", "The folder of a run, and the readers of everything in it."),
     "evidence": ("read", "What the GPU and other tools report: core dumps, lines of device code, assertions, `cuda-gdb`, `compute-sanitizer`."),
     "sass": ("read", "The machine code of kernels: the parameters and bytes that it reads and writes, and the address of a failing instruction."),
-    "symbolize": ("read", "Native and Python lines. It decides whose code a frame is."),
+    "symbolize": ("read", "Native and Python lines, and whose code a frame is. It also reads the device lines and the tool output of a session."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
     "diagnose/facts": ("diagnose", "The model: what a report says, and the parts that causes and writers share."),

@@ -352,6 +352,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
       "writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) return text + ": " + kNoDisassembler;
+  if (races.kernels.understood >= races.kernels.wanted) return text;
   return text + fmt::format(": the code of only {} of {} kernels could be read", thousands(races.kernels.understood),
                             thousands(races.kernels.wanted));
 }

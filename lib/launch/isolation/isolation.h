@@ -1,7 +1,7 @@
-// The files, devices and ports that an isolated rerun may change or use, as enforced by Landlock. Reading and executing
-// are always allowed. All paths are absolute and without symbolic links. The supervisor opens files below /proc for the
-// rerun (syscall_judge.h), because the CUDA driver names threads there. Confinement applies to a thread and cannot be
-// undone.
+// Confines a rerun with Landlock to the files, devices and ports that it may change or use, and starts it so. Reading
+// and executing are always allowed. All paths are absolute and without symbolic links. The supervisor opens files below
+// /proc for the rerun (syscall_judge.h), because the CUDA driver names threads there. Confinement applies to a thread
+// and cannot be undone.
 #pragma once
 
 #include <signal.h>

@@ -4,6 +4,7 @@
 
 #include "diagnose/facts/report_model.h"
 #include "diagnose/session_state.h"
+#include "diagnose/unreported/findings.h"
 #include "report/finding_text.h"
 
 namespace races_test {
@@ -352,6 +353,16 @@ TEST_CASE("a run that compares copies reports the source that changed, without a
   CHECK((graph.findings[0].location.line == 3 && graph.findings[0].race->accesses[0].graph_node == 4));
   CHECK(graph.findings[0].related.front().location.line == 7);
   CHECK(graph.findings[0].text.find("changed before the graph had finished: 900 B") != std::string::npos);
+}
+
+TEST_CASE("kernels whose code was read are not named as the reason for unjudged pairs") {
+  session::Races races;
+  races.counts.resize(1);
+  races.counts[0].unjudged = 1;
+  races.kernels = {.wanted = 2, .understood = 1, .disassembler = true};
+  CHECK(diagnose::unjudged_text(races, 0).ends_with(": the code of only 1 of 2 kernels could be read"));
+  races.kernels.understood = 2;
+  CHECK(diagnose::unjudged_text(races, 0).ends_with("whether one of them writes, or where"));
 }
 
 TEST_CASE("a damaged property gives no change of a source") {

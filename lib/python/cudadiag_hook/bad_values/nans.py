@@ -1,4 +1,5 @@
-"""Once PyTorch is imported, checks the results of all operators on all threads for elements that are not finite."""
+"""Starts and ends the search for NaN (non_finite.py): begins it once PyTorch is imported, follows forks and backward
+passes, and reports when the program exits."""
 import sys
 
 from .. import recorder
