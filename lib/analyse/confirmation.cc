@@ -299,8 +299,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass, 
   if (!are_of_one_kind(failure, again)) {
     const std::string clause = fmt::format(
         "in a rerun, this line's operation ran alone on the GPU and failed with another kind of error ({}), which "
-        "proves "
-        "nothing about this one",
+        "proves nothing about this one",
         again.code);
     const auto& told = failure.evidence.clauses();
     const bool is_new = std::ranges::find(told, clause) == told.end();

@@ -80,9 +80,9 @@ void on_thread_end(void* state) {
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Maps fresh zero pages for a recorder, and starts it. Its tables are large and mostly empty. The kernel gives a page
-// memory when the recorder first touches it. If there is no room, sets `lack` and returns null. If start() fails,
-// returns null.
+// Maps zero pages for a recorder, and starts it. The recorder's tables are large and mostly empty. A page takes up
+// memory only once the recorder uses it. Returns null if start() fails, or if there is no room. In the second case,
+// `lack` says what the process lacks.
 template <typename Start>
 Recorder* make_recorder(Start start, Lack& lack) {
   const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);

@@ -96,7 +96,7 @@ inline constexpr unsigned kSavedWhileConfirming = 128, kSavedForAddress = 512;
 std::optional<std::uint64_t> bytes_to_save(const analyse::Analysis& analysis);
 // Returns whether the options include this pass and it can still add a fact.
 bool is_wanted(const PassRow& row, const Known& known);
-// Returns why a pass that the options request is not wanted; nullopt if there is no such reason.
+// Returns why a requested pass would add nothing. Returns nullopt if it may add something, or was not requested.
 std::optional<RerunProblem::Kind> why_unwanted(const PassRow& row, const Known& known);
 // Returns these reasons for all passes, each once.
 std::vector<RerunProblem::Kind> reasons_against(const Known& known);
